@@ -1,4 +1,4 @@
-"""The front door: logs as frames, and what is made from several readings of them."""
+"""The front door: logs as frames, and results that need several readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit of a log: what the evidence report is made from."""
+"""A log's audit: the data of the evidence report."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from binlogkit.rows.window import Window
     from binlogkit.sources.carriers import Carrier
 
-#: What stands before a section's columns in records.
+#: The columns that come before a section's own in records.
 SECTION = fields(("section", "string", "which section of the audit it belongs to"))
 SECTIONS: dict[str, Fields] = {
     "files": FILE,
@@ -137,7 +137,7 @@ def audit_log(log: Streams, **filters: Unpack[FilterArgs]) -> Audit:
 
 
 class _Lists:
-    """A view of windows: the transactions, statements and boundaries of an audit."""
+    """A view of windows: collects the transactions, statements and boundaries of an audit."""
 
     def __init__(self, wanted: Filters) -> None:
         from binlogkit.frames.statements import Boundaries, Statements
@@ -147,7 +147,8 @@ class _Lists:
         self.boundaries = Boundaries(wanted)
 
     def take(self, window: Window, rows: np.ndarray[Any, Any] | None) -> None:
-        """Take the next window; ``rows``: of each entry, None where they are not counted."""
+        """Take the next window. ``rows``: the row count of each entry, None where rows are not
+        counted."""
         self.transactions.take(window, rows)
         self.statements.take(window)
         self.boundaries.take(window)
@@ -156,11 +157,12 @@ class _Lists:
 def _ledgers(
     log: Streams, carriers: list[Carrier], **filters: Unpack[FilterArgs]
 ) -> tuple[Verification, int, pa.Table, pa.Table, pa.Table, pa.Table, list[str]]:
-    """The verification, how many cells cannot be decoded, the changes without their images,
-    ``log.transactions``, ``statements`` and ``boundaries``, and the tables that a schema in use
-    says foreign keys cascade into.
+    """The verification and the parts of an audit, from one reading.
 
-    Of one reading; where damage ends it, the verification goes through all logs by itself.
+    They are: the verification, the number of undecodable cells, the changes without their images,
+    ``log.transactions``, ``statements`` and ``boundaries``, and the tables that foreign keys
+    cascade into by a given schema. If damage ends the reading, the verification reads all logs by
+    itself.
     """
     from binlogkit.frames.activity import Activity
     from binlogkit.frames.row_counts import RowCounts
@@ -178,7 +180,7 @@ def _ledgers(
         for batch in log.read_batches(reading, wanted, views=(take,), images=images):
             activity.take(batch.batch)
     except DamageError as error:
-        # Events after it were taken with their windows: what came before it is read again.
+        # Events after it were taken with their windows: re-read what came before it.
         lists = _Lists(wanted)
         log.view(lists.take, counting=True)
         if str(error) not in map(str, log.damages):
@@ -217,7 +219,7 @@ def _file_records(hashes: list[FileHash], files: list[FileFacts]) -> Iterator[di
 
 
 def _continuity(joints: list[Joint]) -> Iterator[dict[str, Any]]:
-    """One record per pair of files that follow each other: whether anything is missing between."""
+    """One record per pair of consecutive files: whether anything is missing between them."""
     for joint in joints:
         yield {
             "file": joint.before.name, "next": joint.after.name, "status": joint.status,
@@ -226,7 +228,7 @@ def _continuity(joints: list[Joint]) -> Iterator[dict[str, Any]]:
 
 
 def _findings(log: Streams, findings: list[Finding], undecodable: int) -> Iterator[dict[str, Any]]:
-    """What the verification found, notes left out, and what cannot be read for other reasons."""
+    """The verification's findings without notes, and what cannot be read for other reasons."""
     for found in findings:
         if found.grade in _SEVERITIES:
             severity = _SEVERITIES[found.grade]

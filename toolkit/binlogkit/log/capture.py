@@ -1,4 +1,4 @@
-"""The front of a capture: a server's logs into a folder that ``binlogkit.open`` reads."""
+"""Capture: write a server's logs into a folder that ``binlogkit.open`` reads."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ def capture(
     progress: Callable[[Progress], None] | None = None,
     lost: Callable[[LostConnectionError], None] | None = None,
 ) -> Captured:
-    """Write a server's logs into the folder ``out``, or go on where a capture into it ended.
+    """Write a server's logs into the folder ``out``, or resume the capture that is there.
 
     ``server``: ``mysql://user@host:port`` (password: environment variable BINLOGKIT_PASSWORD, or
     ``?defaults-file=…``) or settings; ``follow``: until ``stop.now()`` is called, else up to the
     end of the last log; ``start_log``, ``start_position``: where a new capture begins (first log,
-    4); ``gtid_set``: begin with the log that has the first transaction outside the set;
-    ``patience``: seconds to look for a lost server; ``silence``: seconds without a byte, heartbeats
-    included, after which it is lost. Errors: UsageError, InputError, WriteError,
+    4); ``gtid_set``: begin with the log that has the first transaction that is not in the set;
+    ``patience``: seconds to look for a lost server before giving up; ``silence``: seconds without a
+    byte, heartbeats included, after which the server counts as lost. Errors: UsageError,
+    InputError, WriteError,
     ServerError: LostConnectionError, ReplicationError, LogGapError.
     """
     from binlogkit.sources.server.capture import Start
@@ -70,8 +71,10 @@ def capture(
 
 
 def _not_following(ended: Path, head: Sequence[StreamEvent], facts: ServerFacts) -> str | None:
-    """Why a log that begins with ``head`` does not follow the captured one ``ended``, None where
-    nothing speaks against it: RESET MASTER TO gives a new log any number."""
+    """Why a log that begins with ``head`` cannot follow the captured log ``ended``, else None.
+
+    RESET MASTER TO gives a new log any number.
+    """
     from binlogkit.log.opening import open_log
     from binlogkit.sources.server.raw_events import raw_events
 

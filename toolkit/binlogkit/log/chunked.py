@@ -1,20 +1,22 @@
-"""A server's tables read in chunks while they are written, and made one moment with its log.
+"""A server's tables read in chunks while they are written, then brought to one moment by its log.
 
 The algorithm is that of DBLog's watermarks (A. Andreakis, I. Papapanagiotou, "DBLog: A Watermark
-Based Change-Data-Capture Framework", 2020): what is logged between a low watermark before a chunk
-was read and a high one behind it replaces the rows of the chunk with the same keys. DBLog writes
-its watermarks into a table of the server; here they are places in its log, so nothing is written.
+Based Change-Data-Capture Framework", 2020). A low watermark is set before a chunk is read and a
+high one after it. What is logged between them replaces the rows of the chunk with the same keys.
+DBLog writes its watermarks into a table of the server; here they are positions in its log, so
+nothing is written.
 
-The low watermark of all chunks is the moment of :class:`ServerTables`, at which writers stood still
-(sources/server/consistent.py): every transaction up to there is in every chunk. The high one is the
-log's end when the last chunk has come: a transaction is in the log before its engine commits it,
-so every transaction that a chunk shows is in between, in part of the chunks or in all. Carried out
-on what the chunks hold, by key, the last change of a key leaves its row as it is at the end, no
-matter how many of them the chunk had seen; a key without a change was the same all the time.
+The low watermark of all chunks is the moment of :class:`ServerTables`, at which writers were
+blocked (sources/server/consistent.py): every transaction up to there is in every chunk. The high
+watermark is the log's end after the last chunk. A transaction is in the log before its engine
+commits it, so every transaction that a chunk shows lies between the two, whether or not all chunks
+show it. The changes in between are applied to the chunks by key. The last change of a key leaves
+its row as it is at the end, no matter how many of them the chunk had seen; a key without a change
+was the same all the time.
 
 That holds for changes of whole values by key. Tables without a key, those that foreign keys change
-below the log, and partial JSON are read in one transaction at the moment itself, ahead of the
-others. DDL between the watermarks is an error, TRUNCATE apart.
+without logging it, and partial JSON are read first, in one transaction at the moment itself. DDL
+between the watermarks is an error, except TRUNCATE.
 """
 
 from __future__ import annotations
@@ -42,16 +44,19 @@ if TYPE_CHECKING:
     from binlogkit.sources.connection import ServerSettings
     from binlogkit.sources.server.capture import Progress
 
-_CARRIED_OUT = frozenset({"duplicate", "unseen"})  # changes that a chunk has seen already
-_JUDGED = frozenset({"truncate", "statement_write", "incident"})  # no DDL, or carried out
+_CARRIED_OUT = frozenset({"duplicate", "unseen"})  # changes that a chunk already shows
+_JUDGED = frozenset({"truncate", "statement_write", "incident"})  # no DDL, or DDL that was executed
 _ALTERED = (1049, 1054, 1146)  # unknown database, column, table
 
 
 def batches_in_order(
     found: ServerTables, rows: int
 ) -> Iterator[tuple[Name, Iterator[pa.RecordBatch]]]:
-    """Each table with its batches: those of the moment itself, and then those in chunks of so many
-    ``rows``. ServerError: a table was altered meanwhile."""
+    """Each table with its batches: first those read at the moment itself, then those in chunks of
+    ``rows`` rows.
+
+    ServerError: a table was altered meanwhile.
+    """
     keys = {name: key_of(told)[0] for name, told in found.definitions.items()}
     chunked = [name for name, key in keys.items() if found.in_chunks(name, key)]
     for name in keys:
@@ -76,10 +81,10 @@ def _chunks(
 def made_one(
     server: str | ServerSettings, found: ServerTables, read: Path, logs: Path
 ) -> Iterator[TableState]:
-    """The tables in the folder ``read``, which were read since the moment of ``found``, as of the
-    log's end now; the logs from that moment's on are captured into ``logs``.
+    """The tables in the folder ``read`` as of the log's end now. They were read since the moment of
+    ``found``; the logs from that moment on are captured into ``logs``.
 
-    ServerError: a table was altered meanwhile, or the log does not tell all of it.
+    ServerError: a table was altered meanwhile, or the log lacks a part of its changes.
     """
     from binlogkit.log.capture import capture
     from binlogkit.log.opening import open_log
@@ -112,7 +117,7 @@ def _check_ddl(found: ServerTables, log: Log) -> None:
 
 
 def _check_json(found: ServerTables, log: Log) -> None:
-    """Whether sessions logged differences of JSON values though the server does not."""
+    """Whether sessions logged JSON diffs although the server's default does not."""
     written = {*log.table_pairs()}
     for name, definition in found.definitions.items():
         kinds = {column.name for column in definition.columns if column.type == "json"}
@@ -128,7 +133,7 @@ def _check_json(found: ServerTables, log: Log) -> None:
 
 
 def _proved(found: ServerTables, state: TableState) -> TableState:
-    """A state of which the log decides every row that it changed."""
+    """A state in which the log decides every row that it changed."""
     told = [one for one in state.findings.to_pylist() if not one["determined"]]
     doubts = [one["meaning"] for one in told if one["finding"] not in _CARRIED_OUT]
     if state.unknown_cells:

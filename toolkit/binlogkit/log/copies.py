@@ -1,7 +1,7 @@
-"""Whether copies of a transaction, by its GTID, say the same.
+"""Whether copies of a transaction (same GTID) are the same.
 
-Compared are the row images and the texts of statements with their variables: not positions, times,
-checksums, table ids or how rows are shared out among events, which each server writes anew.
+Row images, statement texts and their variables are compared. Positions, times, checksums, table ids
+and the distribution of rows over events are not: each server writes them anew.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ Differing = tuple[Finding, frozenset[str]]
 def differing(
     logs: Iterable[Carrier], options: ReadOptions, copied: GtidLedger, files: Sequence[str]
 ) -> Iterator[Differing]:
-    """What is found of the transactions of ``copied``, and ``db.table`` of what they change.
+    """Findings about the transactions in ``copied``, and the tables (``db.table``) that they
+    change.
 
-    ``files``: those of the logs that have some; they are read again for it.
+    ``files``: the logs that hold some of them; they are read again.
     """
     if not copied:
         return
@@ -51,19 +52,19 @@ def differing(
         for window in reading.windows():
             yield from copies.take(window)
     except (DamageError, InputError):
-        pass  # the first reading reported it
+        pass  # the first reading already reported it
     yield from copies.end()
 
 
 class _Copies:
-    """Takes the windows of logs; the first copy of each transaction is kept as a digest."""
+    """Takes the windows of logs; keeps a digest of the first copy of each transaction."""
 
     def __init__(self, copied: GtidLedger) -> None:
         self._copied = copied
         self._known: dict[str, tuple[bytes, str, int]] = {}
         self._digest = blake2b(digest_size=8)
-        self._open: tuple[int, str, Place] | None = None  # the transaction that is taken in
-        self._same = b""  # what rows before stood under
+        self._open: tuple[int, str, Place] | None = None  # the transaction being read
+        self._same = b""  # the column layouts of earlier rows
         self._tables: set[str] = set()
 
     def take(self, window: Window) -> Iterator[Differing]:
@@ -126,7 +127,7 @@ class _Copies:
         self._digest.update(data)
 
     def end(self) -> Iterator[Differing]:
-        """The transaction that was taken in ends."""
+        """End the current transaction."""
         if self._open is None:
             return
         _, gtid, at = self._open

@@ -21,15 +21,15 @@ _PLACE = re.compile(r"(?:(?P<file>.+):)?(?P<pos>\d+)(?:/(?P<inner>\d+))?", re.DO
 class Explanation:
     """Explained events, in the log's order.
 
-    ``events``: each with its bytes (``data``), the tree of its parts (``root``) and what is wrong
-    with it (``problems``). ``print()`` shows the text, a notebook the table.
+    ``events``: each with its bytes (``data``), the tree of its parts (``root``) and its
+    ``problems`` . ``print()`` shows the text, a notebook the table.
     """
 
     events: tuple[EventWalk, ...]
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong with the events, each a sentence with its place."""
+        """The problems found, each a sentence with its place."""
         return [
             f"{walk.raw.file} at {walk.place}: {problem}"
             for walk in self.events
@@ -50,7 +50,7 @@ class Explanation:
         return "".join(piece for walk in self.events for piece in render(walk, width))
 
     def html(self) -> str:
-        """The annotated bytes as an HTML file that needs nothing else."""
+        """The annotated bytes as a self-contained HTML file."""
         from binlogkit.reports.explain.html import render
 
         return render(self.events)
@@ -65,7 +65,7 @@ class Explanation:
 
 
 def explanations(log: Streams, at: Place | Iterable[Place] | None = None) -> Iterator[EventWalk]:
-    """The events at these places, or all, one by one: for who does not want to keep them all.
+    """The events at these places, or all, one at a time, so that not all are in memory.
 
     Errors: see :func:`binlogkit.explain`.
     """
@@ -95,7 +95,7 @@ def _several(at: Place | Iterable[Place]) -> Sequence[Place]:
 
 
 def _place(log: Streams, place: Place) -> _Wanted:
-    """The file, position and number in a payload that ``place`` says."""
+    """The file, position and payload number in ``place``."""
     if isinstance(place, tuple):
         place = f"{place[0]}/{place[1]}"
     match = _PLACE.fullmatch(str(place))
@@ -109,21 +109,21 @@ def _place(log: Streams, place: Place) -> _Wanted:
 
 
 class _Search:
-    """Which of the wanted events were met, and what stands near the others."""
+    """Tracks which wanted events were met, and which events are near the others."""
 
     def __init__(self, wanted: Sequence[_Wanted]) -> None:
         self._left = list(dict.fromkeys(wanted))
         self._below: dict[_Wanted, int] = {}
         self._above: dict[_Wanted, int] = {}
-        self._inner: dict[tuple[str, int], int] = {}  # events seen in payloads that are wanted
+        self._inner: dict[tuple[str, int], int] = {}  # events seen inside wanted payloads
 
     @property
     def over(self) -> bool:
-        """Whether nothing is wanted any more."""
+        """Whether all wanted events were met."""
         return not self._left
 
     def finds(self, event: ExplainableEvent) -> bool:
-        """Whether the event is wanted. UsageError: one that is wanted lies inside this one."""
+        """Whether the event is wanted. UsageError: a wanted one lies inside this one."""
         key = (event.file, event.pos, event.inner)
         if key in self._left:
             self._left.remove(key)
@@ -149,14 +149,14 @@ class _Search:
         return False
 
     def _near(self, wanted: _Wanted, start: int) -> None:
-        """Note where an event starts, if none is known that is nearer."""
+        """Note where an event starts, if no nearer start is known."""
         if start < wanted[1]:
             self._below[wanted] = max(start, self._below.get(wanted, start))
         else:
             self._above[wanted] = min(start, self._above.get(wanted, start))
 
     def missing(self) -> UsageError:
-        """That there is no event at a wanted place, and which are the nearest."""
+        """The error for a wanted place without an event, with the nearest events."""
         wanted = file, pos, inner = self._left[0]
         count = self._inner.get((file, pos))
         if count is not None:

@@ -1,6 +1,6 @@
-"""What filters name and the log does not have: tables without a row change, points outside it.
+"""What filters name that the log does not have: tables without row changes, points outside it.
 
-A point after a log's end is asked for by mistake, or to mean the end; either way it is reported.
+A point after a log's end may be a mistake or mean the end. Either way it is reported.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _KINDS = {
     "truncate": "{} TRUNCATE TABLE statement{}",
     "drop": "{} DROP TABLE statement{}",
 }
-_NAMED, _LIKENESS = 3, 0.75  # of those that may be meant
+_NAMED, _LIKENESS = 3, 0.75  # of suggested tables
 
 
 class Read(Protocol):
-    """A log that was read: see Streams."""
+    """What is needed of a log that was read: see Streams."""
 
     carriers: list[Carrier]
     met: Any
@@ -46,25 +46,28 @@ class Read(Protocol):
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """Between which seconds its events lie."""
+        """The earliest and the latest second of its events."""
 
 
 def unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
-    """What to tell of the ``filters`` of the last read; ``nothing``: whether it gave nothing."""
+    """The warnings about ``filters`` after the last read; ``nothing``: whether it gave no
+    records."""
     told = [*positions_unmet(log, filters), *tables_not_met(log, filters)]
     told += written_as_text(log, filters, nothing=nothing)
     return [*told, *times_outside(log, filters)] if nothing else told
 
 
 def warn_of_unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool, level: int = 3) -> None:
-    """The same as warnings; ``level``: how far up the user's call is, 3 for that of our caller."""
+    """Issue the warnings. ``level``: stack level of the user's call, 3 for our caller's."""
     for text in unmet(log, filters, nothing=nothing):
         warnings.warn(printable(text), UnmetWarning, stacklevel=level)
 
 
 def tables_not_met(log: Read, filters: Mapping[str, Any]) -> list[str]:
-    """What to tell of the tables in ``filters`` that the last read met no rows of; of those to be
-    left out only where another may be meant."""
+    """Warnings about tables in ``filters`` for which the last read met no rows.
+
+    Excluded tables are reported only where a similar name exists.
+    """
     tables = Filters.build(table=filters.get("table"), exclude_table=filters.get("exclude_table"))
     met = log.met
     lacking = {name: others(name, met) for name in tables.tables if not _there(name, met)}
@@ -78,8 +81,10 @@ def tables_not_met(log: Read, filters: Mapping[str, Any]) -> list[str]:
 
 
 def written_as_text(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
-    """What to tell of statements that changed rows of the tables in ``filters``, of which no row
-    event is; of DROP and TRUNCATE where nothing else was found."""
+    """Warnings about statements that changed rows of the tables in ``filters`` without row events.
+
+    DROP and TRUNCATE are reported only where nothing else was found.
+    """
     tables = Filters.build(table=filters.get("table")).tables
     return [
         f"{_KINDS[kind].format(count, 's' * (count > 1))} in these logs changed rows of "
@@ -98,10 +103,11 @@ def _written(name: TableName) -> str:
 
 
 def others(name: TableName, met: Collection[tuple[str, str]]) -> str:
-    """Which of the tables with rows may be meant instead; nothing where none is.
+    """The tables with rows that may be meant instead; empty where none is similar.
 
-    The one that differs in capitals alone (names in a log are compared letter by letter, also where
-    the server has ``lower_case_table_names=1`` and keeps small ones), or those most like it.
+    That is the table whose name differs only in case (names in a log are compared case-sensitively,
+    even if the server has ``lower_case_table_names=1`` and stores lower-case names), or the most
+    similar ones.
     """
     asked, texts = _written(name).casefold(), dict[str, str]()
     for db, table in met:
@@ -124,7 +130,7 @@ def utc(seconds: int) -> str:
 
 
 def times_outside(log: Read, filters: Mapping[str, Any]) -> list[str]:
-    """What to tell of times before the log's first event, or after its last."""
+    """Warnings about times before the log's first event or after its last."""
     wanted = Filters.build(
         start_time=filters.get("start_time"),
         stop_time=filters.get("stop_time"),
@@ -143,11 +149,10 @@ def times_outside(log: Read, filters: Mapping[str, Any]) -> list[str]:
 
 
 def positions_unmet(log: Read, filters: Mapping[str, Any]) -> list[str]:
-    """What to tell of positions that the first and the last log do not reach, and of those inside
-    an event.
+    """Warnings about positions beyond the first and last log, and about those inside an event.
 
-    A log is only as long as its bytes, whatever its events say; of events without a file around
-    them nothing is reported.
+    A log's length is that of its bytes, whatever its events say. Events without a file around them
+    cause no warning.
     """
     told = []
     for carrier, option, after_end, inside in (
@@ -170,7 +175,7 @@ def positions_unmet(log: Read, filters: Mapping[str, Any]) -> list[str]:
 
 
 def _end_before(carrier: Carrier, pos: int) -> int | None:
-    """Where a log ends, None where that is not before ``pos``, or where reading tells of it."""
+    """Where a log ends; None if that is not before ``pos``, or if reading reports it anyway."""
     with suppress(DamageError, InputError, LimitError), carrier.open() as file:
         if isinstance(file, LooseEvents):
             return None
@@ -191,7 +196,7 @@ def _event_around(carrier: Carrier, pos: int) -> RawEvent | None:
 
 
 def _begins(file: BinaryIO, pos: int) -> bool:
-    """Whether an event begins at ``pos``, as far as its own end tells; the log's end is none."""
+    """Whether an event begins at ``pos``, as far as its own end shows; not at the log's end."""
     file.seek(pos)
     head = file.read(HEADER_LENGTH)
     if len(head) == HEADER_LENGTH:
@@ -203,7 +208,7 @@ def _begins(file: BinaryIO, pos: int) -> bool:
 
 
 def _read_up_to(file: BinaryIO, pos: int) -> int:
-    """How many bytes there are, up to about ``pos``."""
+    """The log's size in bytes, counted up to about ``pos``."""
     count = 0
     while count < pos and (chunk := file.read(_CHUNK)):
         count += len(chunk)

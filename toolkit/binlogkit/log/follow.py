@@ -35,18 +35,18 @@ def follow(
     """What a server writes from a place on, or the transactions outside a GTID set.
 
     ``server``: ``mysql://user@host:port`` or settings; ``start_log``, ``start_position``: the place
-    (the first log, 4); ``gtid_set``: what is not to be given (needs gtid_mode=ON; rows go on
-    by GTID where another server answers at the address, log/several.py); ``wait``: for what will be
-    written, until ``stop.now()``; without it up to the end of the last log; ``heartbeat``: seconds
-    after which an idle server sends one; ``patience``, ``silence``: as :func:`capture`;
-    ``reading``: ``schema``, ``charset``, ``on_damage`` as :func:`binlogkit.open`, for rows.
+    (default: first log, 4); ``gtid_set``: transactions to skip (needs gtid_mode=ON; if another
+    server answers at the address, rows resume by GTID, log/several.py); ``wait``: wait for new
+    events until ``stop.now()``, else stop at the end of the last log; ``heartbeat``: seconds after
+    which an idle server sends one; ``patience``, ``silence``: as :func:`capture`; ``reading``:
+    ``schema``, ``charset``, ``on_damage`` as :func:`binlogkit.open`, for rows.
 
-    Of several servers (``mysql://user@one:3306,two:3306``, or a list) the first that answers is
-    followed from a ``gtid_set``, and when it is lost the next one that has all transactions that
-    were read (log/several.py); these give no events.
+    Several servers (``mysql://user@one:3306,two:3306``, or a list) need a ``gtid_set``. The first
+    one that answers is followed. When it is lost, the next one that has all transactions that were
+    read is followed (log/several.py). Several servers give no events.
 
-    Gone through itself it gives events; its ``rows()``, ``batches()``, ``transactions()`` and
-    ``steps()`` whole transactions (log/following.py). Errors: as :func:`capture`; DamageError.
+    Iteration gives events; ``rows()``, ``batches()``, ``transactions()`` and ``steps()`` give whole
+    transactions (log/following.py). Errors: as :func:`capture`; DamageError.
     """
     servers, stop = servers_of(server), Stop() if stop is None else stop
     place = start_log, start_position

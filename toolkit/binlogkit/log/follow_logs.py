@@ -38,9 +38,9 @@ def follow_logs(
 ) -> Following:
     """What is written to a log's files from a place on, or the transactions outside a GTID set.
 
-    ``log``: of local files; the next ones are those of higher numbers beside the last one; ``at``:
-    ``FILE:POS`` or both, at a transaction's end; what stands before is read for what it tells of
-    tables only; ``wait``, ``stop``: as :func:`binlogkit.follow`. Errors: UsageError.
+    ``log``: of local files; the next ones are those of higher numbers in the last one's folder;
+    ``at``: ``FILE:POS`` or both, at a transaction's end; what comes before is read for table
+    definitions only; ``wait``, ``stop``: as :func:`binlogkit.follow`. Errors: UsageError.
     """
     from binlogkit.sources.server.resume import Stop
 
@@ -56,7 +56,7 @@ def follow_logs(
 
 
 def _from_place(log: Streams, at: str | tuple[str, int]) -> tuple[list[Carrier], Start]:
-    """The logs from a place on, and what those before it tell."""
+    """The logs from a place on, and what is known from those before it."""
     if isinstance(at, str):
         found = _PLACE.fullmatch(at)
         if found is None:
@@ -72,7 +72,7 @@ def _from_place(log: Streams, at: str | tuple[str, int]) -> tuple[list[Carrier],
 
 
 def _known_after(carriers: Sequence[Carrier], options: ReadOptions) -> Start:
-    """A start behind logs, as if they had been read."""
+    """A start after these logs, as if they had been read."""
     reading = Reading(carriers, options)
     number = 0
     for window in reading.windows():
@@ -108,11 +108,11 @@ class _Folder:
         return path
 
     def pending(self) -> bool:
-        """Whether the log that is read has bytes that were not read yet."""
+        """Whether the current log has unread bytes."""
         return self._file is not None and self._file.pending()
 
     def next_log(self) -> Carrier | None:
-        """The next log once it is there; None: none comes any more."""
+        """The next log once it is there; None if no more will come."""
         at, self._at = self._at, self._at + 1
         while at == len(self._known):
             following = _after(self._known[-1])
@@ -132,7 +132,7 @@ class _Folder:
 
 
 def _after(path: Path) -> Path | None:
-    """The log with the next higher number beside another one."""
+    """The log with the next higher number in another one's folder."""
     _, stem, number = split_name(path.name)
     found = []
     for other in path.parent.iterdir():

@@ -1,9 +1,9 @@
-"""Logs that are being written, as whole transactions through the one reading.
+"""Logs that are being written, read as whole transactions.
 
-The reading's logs come while it reads (sources/carriers/coming.py). What it brings is held until
-the transaction that it belongs to has ended, and handed over in steps: one transaction, or several
-that were written together. A transaction whose GTID came before is left out, so a follower that
-resumes by GTID gets each one once.
+New logs are read as they appear (sources/carriers/coming.py). Changes are held until their
+transaction has ended, then handed over in steps: one transaction, or several that were written
+together. A transaction whose GTID came before is left out, so a follower that resumes by GTID gets
+each one once.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from binlogkit.sources.carriers.coming import ComingLogs
     from binlogkit.sources.server.tail import ServerTail
 
-#: Is told of what happens to tables.
+#: Called with what happens to tables.
 Heard: TypeAlias = "Callable[[Record, TableChange], object]"
 
 _MICROSECONDS = 1_000_000
@@ -49,17 +49,17 @@ _MICROSECONDS = 1_000_000
 
 @dataclass(slots=True)
 class Step:
-    """Whole transactions that follow those of the step before.
+    """Whole transactions, after those of the previous step.
 
     ``numbers``: of the transactions that ended, in log order, without those that came before;
     ``outcomes``: how each ended; ``gtids``: of each, None without one; ``committed``: when the last
     one was committed, in microseconds, by the server's clock; ``decided``: XA transactions that
     were prepared, in this step or before it: the number of each, and how it was decided;
-    ``unknown_xa``: decisions for XA transactions that were prepared before all that was read;
-    ``batches``: row changes, in the order of the log within each table; ``boundaries``: what
-    happens to tables, each with what it is; ``unchecked``: the rows events that were written with
-    foreign_key_checks off; ``statements``: what it holds as text; ``gaps``: where changes may be
-    missing up to its end; ``server_version``: of its log; ``file``, ``pos``: the place after it.
+    ``unknown_xa``: decisions for XA transactions that were prepared before the start; ``batches``:
+    row changes, in the order of the log within each table; ``boundaries``: what happens to tables,
+    each with what it did; ``unchecked``: the rows events that were written with foreign_key_checks
+    off; ``statements``: those logged as text; ``gaps``: where changes may be missing up to its end;
+    ``server_version``: of its log; ``file``, ``pos``: the position after it.
     """
 
     file: str = ""
@@ -81,7 +81,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of steps; see :meth:`Stepped.steps`."""
+    """The arguments of :meth:`Stepped.steps`."""
 
     wanted: Filters
     transactions: bool
@@ -90,10 +90,10 @@ class Asked:
 
 
 class Stepped(ABC):
-    """What is gone through in steps, as rows, batches and transactions, once.
+    """Something that can be read once, in steps: as rows, batches or transactions.
 
-    ``file``, ``pos``: the place after the last step that was handed over; ``gtids``: the
-    transactions up to there, those before the start included.
+    ``file``, ``pos``: the position after the last step that was handed over; ``gtids``: the
+    transactions up to there, including those before the start.
     """
 
     file: str = ""
@@ -103,7 +103,7 @@ class Stepped(ABC):
     @property
     @abstractmethod
     def gtids(self) -> GtidSet:
-        """The transactions up to the last step, and those before the start."""
+        """The GTIDs of all transactions up to the last step, including those before the start."""
 
     @abstractmethod
     def go_through(self, asked: Asked) -> Iterator[Step]:
@@ -119,11 +119,10 @@ class Stepped(ABC):
     ) -> Iterator[Step]:
         """Whole transactions as they are written.
 
-        ``wanted``: of which rows; ``transactions``: whether their table is wanted; ``heard``: is
-        told of what happens to tables before the rows behind it are chosen; ``together``: how many
-        batches make a step while more has come already. Errors:
-        UsageError (it is gone through already), DamageError, InputError, those of a server's
-        stream.
+        ``wanted``: the tables whose rows are wanted; ``transactions``: whether their tables are
+        needed; ``heard``: is called with what happens to tables, before the following rows are
+        chosen; ``together``: how many batches make a step while more has already arrived. Errors:
+        UsageError (already iterated), DamageError, InputError, those of a server's stream.
         """
         if self._begun:
             raise UsageError("what is followed is gone through once")
@@ -132,7 +131,7 @@ class Stepped(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """End it: what waits for more wakes up."""
+        """Stop, and wake up whatever waits for more."""
 
     def __enter__(self) -> Self:
         return self
@@ -140,13 +139,13 @@ class Stepped(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # ---- what is asked for --------------------------------------------------------------------
+    # ---- requests -----------------------------------------------------------------------------
 
     def rows(
         self, table: str | Iterable[str] | None = None, **filters: Unpack[RowFilterArgs]
     ) -> Iterator[dict[str, Any]]:
-        """One dict per row change in log order, as ``rows --format jsonl``, each transaction's once
-        it has ended. Errors: as :meth:`steps`, UsageError."""
+        """One dict per row change in log order, as ``rows --format jsonl``, each transaction's
+        after its end. Errors: as :meth:`steps`, UsageError."""
         from binlogkit.frames.fields.rows import ROW
         from binlogkit.frames.generic import generic_rows
         from binlogkit.frames.records import records_of
@@ -160,14 +159,14 @@ class Stepped(ABC):
     def batches(
         self, table: str | Iterable[str] | None = None, **filters: Unpack[RowFilterArgs]
     ) -> Iterator[Batch]:
-        """Row changes as Arrow, each transaction's once it has ended: in log order per table, and
-        step by step. Errors: as :meth:`steps`, UsageError."""
+        """Row changes as Arrow, each transaction's after its end, in log order per table and step.
+        Errors: as :meth:`steps`, UsageError."""
         for step in self.steps(Filters.build(table=table, **filters)):
             yield from step.batches
 
     def transactions(self) -> Iterator[dict[str, Any]]:
-        """One dict per transaction, once it has ended, as ``transactions --format jsonl``; an XA
-        transaction is ``prepared`` then, and what decides it a transaction of its own."""
+        """One dict per ended transaction, as ``transactions --format jsonl``; an XA transaction is
+        ``prepared`` then, and its XA COMMIT or ROLLBACK is a transaction of its own."""
         for step in self.steps(transactions=True):
             if step.transactions is not None:
                 for batch in step.transactions.to_batches():
@@ -177,8 +176,8 @@ class Stepped(ABC):
 class Following(Stepped):
     """What is written to logs, from a place on.
 
-    ``prepared``: XA transactions that are not decided; ``number``: of the next transaction;
-    ``tail``: what a server's are read from.
+    ``prepared``: undecided XA transactions; ``number``: of the next transaction; ``tail``: the
+    source of a server's rows.
     """
 
     tail: ServerTail | None = None
@@ -211,7 +210,7 @@ class Following(Stepped):
         return [g for g in self.reading.gaps if (g.code, g.pos) != ("sequence_gap", begin or None)]
 
     def has_more(self) -> bool:
-        """Whether more has come already than was handed over."""
+        """Whether more has arrived than was handed over."""
         return self.reading.holds_more() or self._logs.pending()
 
     def close(self) -> None:
@@ -225,7 +224,7 @@ class Following(Stepped):
         return _Steps(self, asked).run()
 
     def note(self, step: Step) -> None:
-        """A step is about to be handed over."""
+        """Called before a step is handed over."""
         self.file, self.pos, step.gaps = step.file, step.pos, self.gaps
         self._ledger.add_set(GtidSet.of(g for g in step.gtids if g is not None))
 
@@ -254,7 +253,7 @@ class _Steps:
         self._step = Step()
 
     def run(self) -> Iterator[Step]:
-        """The steps, of which the owner is told."""
+        """The steps; the owner is notified of each."""
         owner = self._owner
         windows = self._reading.windows()
         try:
@@ -278,7 +277,7 @@ class _Steps:
             self._workers.close()
 
     def _before_end(self) -> Step:
-        """The transactions that ended before what is damaged, or did not come."""
+        """The transactions that ended before damage or a missing log."""
         step = self._step
         with suppress(DamageError):
             for group in self._changes.finish():
@@ -287,7 +286,7 @@ class _Steps:
         return self._finished()
 
     def _leave(self, stays: Callable[[Any], Any]) -> None:
-        """Leave only some transactions' rows in the step."""
+        """Keep only some transactions' rows in the step."""
         import pyarrow as pa
 
         kept = []
@@ -302,7 +301,7 @@ class _Steps:
         self._step.batches += [one for one in found if one.batch.num_rows]
 
     def _take(self, window: Window) -> bool:
-        """Take a window; whether the transactions so far are whole, and there is one."""
+        """Take a window. Returns whether there are transactions, all of them whole."""
         step = self._step
         if self._ledger is not None:
             self._ledger.take(window, self._counts.of(window)[0])
@@ -337,8 +336,8 @@ class _Steps:
     def _note_ended(self, window: Window, step: Step) -> None:
         """Note the transactions of a window that have ended.
 
-        One in which its log ends, or the following was stopped, is none of them: its server does
-        not have it, or it comes again.
+        A transaction that is open where its log ends or following stops does not count: the server
+        does not have it, or it comes again.
         """
         from binlogkit.frames.transaction_facts import COMMIT, GTID, gtid_array
 
@@ -380,5 +379,5 @@ class _Steps:
 
 
 def _cut(records: Any) -> Any:
-    """Which transactions their log ends inside of."""
+    """The transactions that are open where their log ends."""
     return (records["open"] == 0) & (records["outcome"] == OUTCOMES.index(Outcome.CUT))

@@ -1,8 +1,8 @@
-"""The files that LOAD DATA read, out of the blocks that the log has of them.
+"""The files that LOAD DATA read, restored from their blocks in the log.
 
-Names in a log were typed by strangers: files are called by numbers, in a folder that the caller
-names, readable by its owner alone; nothing that is there is written over. Each block is written as
-it comes, so memory does not depend on a file's size.
+Names in a log are untrusted: files get numbers for names, in a folder that the caller names,
+readable by the owner only. No existing file is overwritten. Each block is written as it comes, so
+memory does not depend on a file's size.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Writer:
             raise _unwritable(directory, exc) from exc
 
     def take(self, event: Event) -> Iterator[dict[str, object]]:
-        """Write what the event has of a file; the record of the one that ends."""
+        """Write the event's part of a file; returns the record of a file that ends here."""
         body = event.body
         if isinstance(body, CreateFile):
             yield from self._again(body.file_id)
@@ -82,7 +82,7 @@ class _Writer:
                 yield _record(done, body.file_id, query, outcome)
 
     def rest(self) -> Iterator[dict[str, object]]:
-        """The files that the logs end in."""
+        """The files that are open where the logs end."""
         for file_id in list(self._open):
             yield from self._again(file_id)
 

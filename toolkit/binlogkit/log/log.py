@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 Engine: TypeAlias = Literal["pandas", "pyarrow"]
 Frame: TypeAlias = "pd.DataFrame | pa.Table"
 
-_GLANCE = 16 << 20  # bytes of logs that a notebook reads through only to show their tables
+_GLANCE = 16 << 20  # bytes of logs that a notebook reads at most to show their tables
 
 
 class Log(Streams):
-    """One log, or several read together in order: as frames, and what is made of them.
+    """One log, or several read together in order: as frames, states, plans and reports.
 
-    Its attributes: see :class:`Streams`.
+    For its attributes see :class:`Streams`.
     """
 
     # ---- frames -------------------------------------------------------------------------
@@ -95,11 +95,11 @@ class Log(Streams):
     ) -> Frame:
         """Row changes as a frame.
 
-        Without ``table`` every change, ``before`` and ``after`` as JSON text (contract's values).
-        With it typed columns ``before.id``, ``after.id`` …, the versions of the table's schema
-        united by name; :class:`SchemaError` names the versions that cannot be. ``columns``: only
-        these of the table's, as in :meth:`batches`; they need a ``table``. ``decimals``: in pandas
-        ``exact``, or ``float``.
+        Without ``table``: every change, ``before`` and ``after`` as JSON text (contract's values).
+        With it: typed columns ``before.id``, ``after.id`` …, from all versions of the table's
+        schema, united by name; :class:`SchemaError` names versions that cannot be united.
+        ``columns``: only these of the table's, as in :meth:`batches`; they need a ``table``.
+        ``decimals``: in pandas ``exact``, or ``float``.
         """
         import pyarrow as pa
 
@@ -123,7 +123,7 @@ class Log(Streams):
         columns: Iterable[str] | None = None,
         **filters: Unpack[RowFilterArgs],
     ) -> pa.Table:
-        """One table's changes in the canonical batch schema: what the analyses take.
+        """One table's changes in the canonical batch schema, the input of the analyses.
 
         ``columns``: as in :meth:`batches`.
         """
@@ -142,7 +142,7 @@ class Log(Streams):
     def _without_rows(
         self, table: str, columns: Iterable[str] | None = None
     ) -> list[pa.RecordBatch]:
-        """A batch without a row of each version of a table that the last read met."""
+        """An empty batch for each version of a table that the last read met."""
         from binlogkit.frames.layouts import empty_batch
 
         wanted, asked = Filters.build(table=table), None if columns is None else set(columns)
@@ -219,7 +219,7 @@ class Log(Streams):
         filters: Mapping[str, Any],
         decimals: Decimals | None = None,
     ) -> Frame:
-        """``table`` for who asked; what the log does not have of the filters is a warning.
+        """Return ``table`` in the wanted engine and warn about filters that matched nothing.
 
         Gaps are reported with it: sentences in ``frame.attrs["gaps"]``, or as JSON in the metadata
         ``binlogkit:gaps`` of an Arrow table's schema.
@@ -245,7 +245,7 @@ class Log(Streams):
         return sorted(self.viewed().schemas)
 
     def table_names(self) -> list[str]:
-        """The tables with row changes as the filters want them: ``db.table``, odd ones quoted."""
+        """The tables with row changes that pass the filters: ``db.table``, quoted where needed."""
         return [written_table_name(*pair) for pair in self.table_pairs()]
 
     def state(self, table: str, **point: Unpack[PointArgs]) -> TableState:
@@ -258,22 +258,21 @@ class Log(Streams):
         ``until_time``: the last transaction committed at this time or before it.
         ``timezone``: of an ``until_time`` without an offset.
 
-        What the rows begin with, where the log does not reach back to the table's creation:
+        Where the rows start, if the log does not reach back to the table's creation:
 
-        ``base``: an earlier state, or the file one was written to; a dump of mysqldump; a folder
-        of mydumper, MySQL Shell or :func:`binlogkit.snapshot`; a running server
-        (``mysql://user@host:port``); or a list of them. Transactions that are in it, by its
-        position or GTID set, are not applied.
-        ``back_from``: a base taken later than the point. The changes between the two are taken
-        back; the log before the point is not needed.
+        ``base``: an earlier state, or its file; a dump of mysqldump; a folder of mydumper, MySQL
+        Shell or :func:`binlogkit.snapshot`; a running server (``mysql://user@host:port``); or a
+        list of them. Transactions that it already holds, by its position or GTID set, are not
+        applied.
+        ``back_from``: a base taken later than the point. The changes between the two are undone;
+        the log before the point is not needed.
         ``base_at`` (``"FILE:POS"``), ``base_gtid``: the base's position, if it has none itself.
 
-        What the log may not tell of the table:
+        Facts about the table that the log may lack:
 
-        ``transactional``: whether its engine is.
+        ``transactional``: whether its engine is transactional.
         ``key``: the columns of its key.
-        ``source``: whose logs, if servers that do not replicate from each other have a table of
-        this name.
+        ``source``: which server's logs, if unrelated servers have a table of this name.
 
         Errors: UsageError, and those of reading the log and the base.
         """
@@ -282,9 +281,9 @@ class Log(Streams):
     def states(
         self, tables: Iterable[str] | None = None, **point: Unpack[PointArgs]
     ) -> Iterator[TableState]:
-        """Several tables as of one point; see :meth:`state`. The rows of all are in memory.
+        """Several tables as of one point; see :meth:`state`. All rows are in memory.
 
-        Without ``tables`` all that the log names, in changes, DDL or statements, by name: but
+        By default all tables that the log names in changes, DDL or statements, by name, except
         those that it dropped or renamed before the point, or created after it.
         """
         from binlogkit.log.states.door import table_states
@@ -307,9 +306,9 @@ class Log(Streams):
         ``a``, ``b``: the points, in this order: a position (``"FILE:POS"``, (file, pos), of one
         file POS), a GTID set, a time (``timezone`` for one without an offset), None for the log's
         end; see :meth:`state`, also for ``transactional``, ``key``, ``source``, ``base``, which is
-        not newer than ``a``, and ``back_from``, not older than ``b``. Both states come
-        from one reading of the log, and are in memory. Rows are compared by the table's key; of a
-        table without one, or whose key is another at ``b``, as a multiset, with counts.
+        not newer than ``a``, and ``back_from``, which is not older than ``b``. Both states come
+        from one reading of the log and are in memory. Rows are compared by the table's key; without
+        one, or if the key is another at ``b``, as a multiset, with counts.
         Errors: UsageError, and those of reading.
         """
         from binlogkit.log.states.diff import difference_of
@@ -327,17 +326,17 @@ class Log(Streams):
         transactional: bool | None = None,
         source: str | Iterable[str] | None = None,
     ) -> RowLife:
-        """One row's life: its changes that count in log order, and the table's DDL between them.
+        """One row's life: its effective changes in log order, and the table's DDL between them.
 
         ``key``: the value of the primary key, or of a unique one without NULL; of several columns a
-        list, or a text joined by commas. It is compared by the columns' types as in ``where``,
-        text by its bytes, whatever the collation. The row is followed through updates of its key,
+        list, or a text joined by commas. It is compared by the columns' types as in ``where``, text
+        by its bytes, whatever the collation. The row is followed through updates of its key,
         forwards and back, and its table through renames; another row that had the key at another
         time is another ``life``. Cells that images leave out (MINIMAL, NOBLOB) are those that
-        earlier changes left, else ``unknown``. ``key_columns``: of a key that nothing tells;
-        ``transactional``, ``source``: see :meth:`state`.
+        earlier changes left, else ``unknown``. ``key_columns``: the key's columns, where the log
+        does not name them; ``transactional``, ``source``: see :meth:`state`.
 
-        The log is read once; again where the table was renamed, and where its changes take more
+        The log is read once. It is read again if the table was renamed, or if its changes take more
         than 64 MB and the row had another key before.
         Errors: UsageError, also of a table without a key, and those of reading.
         """
@@ -348,9 +347,9 @@ class Log(Streams):
         )
 
     def loaded_files(self, directory: str | Path) -> Iterator[dict[str, object]]:
-        """Write the files that LOAD DATA read into ``directory``, one record for each.
+        """Write the files that LOAD DATA read into ``directory``; one record for each.
 
-        They are called by numbers; see log.loaded_files.write_loaded_files.
+        They are named by numbers; see log.loaded_files.write_loaded_files.
         """
         from binlogkit.log.loaded_files import write_loaded_files
 
@@ -364,13 +363,13 @@ class Log(Streams):
         wait: bool = True,
         stop: Stop | None = None,
     ) -> Following:
-        """What is written to the log's files, whole transactions in order, from its beginning, from
-        a place on, or those outside a GTID set: ``rows()``, ``batches()``, ``transactions()`` or
-        ``steps()`` of what it gives.
+        """Follow the log's files: whole transactions, in order, as they are written.
 
-        ``at``: ``FILE:POS`` at a transaction's end; ``wait``: for what will be written, until
-        ``stop.now()``, else up to the end of the last log. Local files only; a server is followed
-        by :func:`binlogkit.follow`. Errors: UsageError.
+        The result has ``rows()``, ``batches()``, ``transactions()`` and ``steps()``. It starts at
+        the log's beginning, at ``at`` (``FILE:POS`` at a transaction's end), or with the
+        transactions outside a GTID set. ``wait``: wait for new events until ``stop.now()``, else
+        stop at the end of the last log. Local files only; for a server see
+        :func:`binlogkit.follow`. Errors: UsageError.
         """
         from binlogkit.log.follow_logs import follow_logs
 
@@ -385,34 +384,34 @@ class Log(Streams):
         made_again: Iterable[str] = (),
         **filters: Unpack[FilterArgs],
     ) -> Undo:
-        """Plans that take the chosen changes back, last first: what reports.sql makes a script of.
+        """Plans that undo the chosen changes, last first; reports.sql makes a script of them.
 
         A sequence of mappings, each made when it is asked for (``PLANS`` in
-        analyses/undoing/undo.py); one that is ``refused`` says why. Its ``chosen`` says whose
-        changes they are: filters by table or time may choose those of several transactions, and
-        parts of them.
+        analyses/undoing/undo.py); one that is ``refused`` says why. Its ``chosen`` says which
+        transactions and connections made the changes: filters by table or time may choose several
+        transactions, or parts of them.
 
-        ``mode``: what is done with a change on which others depend that are not chosen
+        ``mode``: what to do with a chosen change if changes that are not chosen depend on it
         (analyses/undoing/dependents):
 
         - ``refuse``: the change is refused.
-        - ``skip``: it is left out, which does not keep the script from committing.
-        - ``cascade``: the others are taken back as well.
-        - ``force``: it is taken back even if its row changed later. It is refused where later
-          changes touched other rows.
+        - ``skip``: it is left out, and the script can still commit.
+        - ``cascade``: the dependent changes are undone as well.
+        - ``force``: it is undone even if its row changed later. It is refused where later changes
+          touched other rows.
 
-        ``despite_gaps``: make plans although changes of the chosen tables may be missing, which is
-        a GapError else. The script names the gaps.
-        ``by_transaction``: take back all changes of the transactions that the filters touch. Each
-        transaction is a unit then.
-        ``made_again``: dropped tables (``db.table``) that are there again, empty, before the script
-        is run. Their rows come from the state before DROP TABLE, as those of TRUNCATE do; ``needs``
-        says which statements of the log made them.
+        ``despite_gaps``: make plans although changes of the chosen tables may be missing; otherwise
+        that is a GapError. The script names the gaps.
+        ``by_transaction``: undo all changes of the transactions that the filters touch. Each
+        transaction is then a unit.
+        ``made_again``: dropped tables (``db.table``) that exist again, empty, before the script is
+        run. Their rows come from the state before DROP TABLE, like those of TRUNCATE; ``needs``
+        lists the statements of the log that created them.
         ``filters``: which changes, as for :meth:`rows`.
 
-        The log is read again where later changes may depend on the chosen ones, and the changes of
-        those tables are held. ``later``, ``dependents()`` and ``conflicts()`` say what was found.
-        Errors: GapError, UsageError, and those of reading.
+        If later changes may depend on the chosen ones, the log is read again and the changes of
+        those tables are held in memory. ``later``, ``dependents()`` and ``conflicts()`` report the
+        result. Errors: GapError, UsageError, and those of reading.
         """
         from binlogkit.log.undoing.undo import undo_of
 
@@ -429,7 +428,7 @@ class Log(Streams):
         return plans
 
     def _whole(self) -> Log:
-        """Itself, without an index: what is to be undone is read."""
+        """This log without its index: undo reads the log itself."""
         return self if self.index is None else Log(self.carriers, self.options)
 
     def redo(
@@ -439,7 +438,7 @@ class Log(Streams):
         by_transaction: bool = False,
         **filters: Unpack[FilterArgs],
     ) -> LogPlans:
-        """Plans that make the chosen changes again, first first; see :meth:`undo`."""
+        """Plans that make the chosen changes again, first change first; see :meth:`undo`."""
         from binlogkit.log.undoing.undo import redo_of
 
         log = self._whole()
@@ -450,7 +449,7 @@ class Log(Streams):
     def audit(self, **filters: Unpack[FilterArgs]) -> Audit:
         """Who changed what and when, and what this log cannot show; see log.audit.SECTIONS.
 
-        Damage ends the reading and is among the findings; it is not raised.
+        Damage ends the reading; it is a finding, not an exception.
         """
         from binlogkit.log.audit import audit_log
 
@@ -459,13 +458,13 @@ class Log(Streams):
         return audit
 
     def verify(self, *, rows: bool = False, images: bool = False) -> Verification:
-        """Whether the logs are whole: structure, checksums, positions, transactions, continuity.
+        """Verify the logs: structure, checksums, positions, transactions, continuity.
 
-        ``rows``: decode all rows, not only those whose bytes no checksum vouches for;
-        ``images``: compare each image before a change with what the log last said of the row, of
-        tables with a key: rows that were changed outside the log. Damage is among the findings;
-        with ``on_damage="stop"`` it ends a file's reading. Nothing is raised but what concerns the
-        call; ``unreadable`` holds an input that could not be read.
+        ``rows``: decode all rows, not only those whose bytes no checksum vouches for; ``images``:
+        compare each image before a change with what the log last said of the row, for tables with a
+        key: it finds rows that were changed outside the log. Damage is among the findings; with
+        ``on_damage="stop"`` it ends a file's reading. Only errors about the call are raised;
+        ``unreadable`` holds inputs that could not be read.
         """
         from binlogkit.log.verify import verify_log
 

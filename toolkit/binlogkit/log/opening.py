@@ -1,4 +1,4 @@
-"""From what a user names to a :class:`Log`: where it lies, and what is known of its tables."""
+"""From what a user names to a :class:`Log`: its location, and what is known of its tables."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def open_log(
     ``schema_from``: the same from a running server, ``mysql://user@host:port``. Its password comes
     from the environment variable BINLOGKIT_PASSWORD.
     ``charset``: of text whose character set is not known otherwise.
-    ``suppose``: suppositions (``Log.suppositions``) to take for facts, by name:
-    ``definition:db.table``, ``charset:db.table.column``, ``sign:db.table.column``.
-    ``on_damage``: ``stop`` at damage, or ``report`` it and read on.
+    ``suppose``: suppositions (``Log.suppositions``) to treat as facts, by name:
+    ``definition:db.table``, ``charset:db.table.column``, ``sign:db.table.column``. ``on_damage``:
+    ``stop`` at damage, or ``report`` it and read on.
     ``name``: of the server, for the column ``source``.
     ``keyring``, ``key_file``: the file name of the server's keyring, or of one key, for encrypted
-    logs; by default from the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE.
-    ``threads``: how many decode row changes; 1 for none beside the caller's. By default
-    BINLOGKIT_THREADS, else one for each processor, up to four. The result does not depend on it.
-    ``duplicates``: ``drop`` or ``keep`` a transaction whose GTID was read before.
-    ``storage_options``: what fsspec opens URLs with, credentials too; by default the environment
-    variable BINLOGKIT_STORAGE_OPTIONS, JSON or the name of a file of it. No value is ever shown.
-    ``index``: a folder that :func:`binlogkit.index` made. What it knows of a log is not read again.
+    logs; default: the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE. ``threads``:
+    how many decode row changes; 1: only the caller's. Default: BINLOGKIT_THREADS, else one for each
+    processor, up to four. The result does not depend on it. ``duplicates``: ``drop`` or ``keep`` a
+    transaction whose GTID was read before. ``storage_options``: options with which fsspec opens
+    URLs, including credentials; default: the environment variable BINLOGKIT_STORAGE_OPTIONS, JSON
+    or the name of a JSON file. Values are never shown. ``index``: a folder that
+    :func:`binlogkit.index` made. What it knows of a log is not read again.
 
     Errors: InputError, EmptyInputError, UsageError.
     """
@@ -126,11 +126,11 @@ def index(
     key_file: str | Path | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Updated:
-    """Keep what logs tell in the folder ``out``, as ``binlogkit index`` does (docs/index.md).
+    """Index logs into the folder ``out``, as ``binlogkit index`` does (docs/index.md).
 
     ``source``, ``keyring``, ``key_file``, ``storage_options``: as for :func:`binlogkit.open`. Only
-    logs that the folder does not know as they lie there are read. Errors: InputError,
-    EmptyInputError, WriteError.
+    logs that are new to the folder, or have changed, are read. Errors: InputError, EmptyInputError,
+    WriteError.
     """
     from binlogkit.log.index import Index
 
@@ -142,7 +142,7 @@ def index(
 def catalog_of(
     schema: str | Path | Catalog | None, schema_from: str | None
 ) -> tuple[Catalog | None, Origin]:
-    """What is known of tables before the logs, and from where."""
+    """What is known of tables before the logs, and the source of that."""
     if schema is not None and schema_from is not None:
         raise UsageError("give a schema file or a server to take the schema from, not both")
     if isinstance(schema, (str, Path)):

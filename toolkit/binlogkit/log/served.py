@@ -1,4 +1,4 @@
-"""A log's tables beside those of the running server that wrote it, at one position."""
+"""A log's tables compared with those of the running server that wrote it, at one position."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 def served_tables(
     log: Log, server: ServerSettings | str, ends: Mapping[str, int]
 ) -> Iterator[Served]:
-    """Every table of the log that is there at the server's place in it, and how the server's own
-    differs. A table that cannot be compared says why.
+    """Compare every table that exists at the server's position in the log with the server's own.
 
-    ``ends``: where each of the logs ends. The server's tables are read as of one moment, for which
-    writers of these tables wait; rights as for ``snapshot``. Errors: ServerError and its kinds,
-    UsageError, and those of reading the log.
+    A table that cannot be compared says why. ``ends``: where each of the logs ends. The server's
+    tables are read as of one moment; writers of these tables wait for it. Privileges: as for
+    ``snapshot``. Errors: ServerError and its kinds, UsageError, and those of reading the log.
     """
     from binlogkit.frames.snapshots.server import ServerTables
 
@@ -46,7 +45,7 @@ def served_tables(
 
 
 def _place(snapshot: Snapshot, ends: Mapping[str, int]) -> tuple[str, int] | None:
-    """The server's place, if it is in one of the logs."""
+    """The server's position, if it is in one of the logs."""
     if snapshot.file is None or snapshot.pos is None:
         return None
     wanted = split_name(snapshot.file)[1:]

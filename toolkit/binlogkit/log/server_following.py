@@ -42,11 +42,11 @@ class FollowArgs(TypedDict, total=False):
 
 
 class ServerFollowing(Following):
-    """A server's logs from a place on: events when gone through itself, once; else as
-    :class:`Following`. Nothing is asked of the server before that.
+    """A server's logs from a place on: iteration gives events, once; else as :class:`Following`.
 
-    ``tail``: what its rows are read from, None before they are. The arguments: see :func:`follow`;
-    ``start``: where another server's reading ended.
+    The server is contacted only when reading starts. ``tail``: the source of its rows, None before
+    they are read. For the arguments see :func:`follow`; ``start``: where another server's reading
+    ended.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class ServerFollowing(Following):
 
 
 def follow_options(reading: FollowArgs) -> ReadOptions:
-    """How what is followed is read."""
+    """The options for reading."""
     from binlogkit.log.opening import catalog_of
 
     catalog, origin = catalog_of(reading.get("schema"), None)
@@ -173,6 +173,6 @@ class _Seen:
         self._new.clear()
 
     def wire(self) -> bytes:
-        """What a server need not send again."""
+        """The transactions that a server need not send again."""
         self._merge()
         return self._known.wire()

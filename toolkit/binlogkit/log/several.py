@@ -1,11 +1,11 @@
-"""Servers that stand in for each other: when one is lost, the next one is followed on by GTID.
+"""Servers that stand in for each other: when one is lost, the next one is followed by GTID.
 
-They may be one address that moves from one to the other. Another server has the same transactions
-in other logs, at other places. It is taken when it has every transaction that was read; the first
-of the others that it sends is then the next one. A replica that is behind is waited for as long as
-a lost server is. One that will never have them all, or has deleted what comes next, is no
-successor; nor one that was written to by itself before it had what was read: its state is another
-(an errant transaction).
+They may share one address that moves from one to the other. Another server has the same
+transactions in other logs, at other positions. It is chosen if it has every transaction that was
+read; reading resumes with the first other transaction that it sends. A replica that lags is waited
+for as long as a lost server is. A server is rejected if it will never have all of them, if it has
+deleted what comes next, or if it was written to directly before it had what was read: its state
+then differs (an errant transaction).
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from binlogkit.sources.server.resume import Stop
     from binlogkit.sources.server.tail import ServerTail
 
-_EACH = 10.0  # seconds that one lost server is waited for while there are others
+_EACH = 10.0  # seconds to wait for a lost server while there are others
 _PAUSE = 0.5
 
-#: Follows one server from a start on, with so many seconds of patience.
+#: Follows one server from a start, with this many seconds of patience.
 Follow = Callable[["ServerSettings", "Start", float], "ServerFollowing"]
 
 
 class FollowingSeveral(Stepped):
-    """Several servers from a GTID set on; ``server``: the settings of the one that is followed.
+    """Several servers from a GTID set on; ``server``: the settings of the current one.
 
-    ``patience``: seconds to look for one that goes on, once one is lost.
+    ``patience``: seconds to look for a successor of a lost server.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class FollowingSeveral(Stepped):
 
     @property
     def reading(self) -> Reading:
-        """What is read now."""
+        """The current reading."""
         return self._now.reading
 
     def __iter__(self) -> Iterator[Event]:
@@ -114,11 +114,11 @@ class FollowingSeveral(Stepped):
                 if self._stop:
                     return
                 if len(self._servers) == 1 and isinstance(error, LostConnectionError):
-                    raise  # it was waited for
+                    raise  # it was already waited for
                 self._go_on(error)
 
     def _go_on(self, lost: ServerError) -> None:
-        """Take the next server that can. Errors: why none can."""
+        """Switch to the next suitable server. Errors: why none is."""
         ended, until = self._now, time.monotonic() + self._patience
         at = self._servers.index(self.server)
         others = [*self._servers[at + 1 :], *self._servers[: at + 1]]
@@ -156,8 +156,10 @@ class FollowingSeveral(Stepped):
 
 
 def _why_not(server: ServerSettings, seen: GtidSet, stop: Stop) -> ReplicationError | None:
-    """Why a server cannot go on behind these transactions, None where it can. LostConnectionError:
-    there is no connection."""
+    """Why a server cannot continue after these transactions, else None.
+
+    LostConnectionError: there is no connection.
+    """
     with closing(connect(server)) as session, translated(server.name), session.cursor() as cursor:
         asked = ("gtid_mode", "gtid_executed", "gtid_purged", "server_uuid")
         cursor.execute(f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in asked)}")
@@ -176,7 +178,7 @@ def _why_not(server: ServerSettings, seen: GtidSet, stop: Stop) -> ReplicationEr
 
 
 def _errant(server: ServerSettings, seen: GtidSet, uuid: str, stop: Stop) -> str | None:
-    """A transaction of a server's own that was not read, and stands in its logs before one that was
+    """A server's own transaction that was not read and comes, in its logs, before one that was read
     and came from elsewhere."""
     from binlogkit.events.reader import read_events
     from binlogkit.sources.server.client import Identity, ReplicationClient

@@ -1,4 +1,4 @@
-"""The front of a snapshot: a server's tables as of one moment, kept as bases for states."""
+"""Snapshots: a server's tables as of one moment, kept as bases for states."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _PARTIAL = ".partial"
 _ODD = re.compile(r"[^0-9A-Za-z_.]")
-_LONGEST = 80  # characters of a table's name in its file's
+_LONGEST = 80  # characters of a table's name in its file name
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a snapshot holds: ``tables``: rows by table, as ``--table`` takes it; ``file``, ``pos``,
-    ``gtids``: where it is in the server's logs, each None where the server has none."""
+    """A snapshot's content: ``tables``: rows by table, as ``--table`` takes it; ``file``, ``pos``,
+    ``gtids``: its place in the server's logs, each None where the server has none."""
 
     folder: Path
     tables: dict[str, int]
@@ -48,20 +48,25 @@ def snapshot(
     lock: Lock | str = "tables",
     chunk_rows: int | None = None,
 ) -> Taken:
-    """Write a server's tables as of one moment into the new folder ``out``, a Parquet file each,
-    with their place in the server's logs: a base for states.
+    """Write a server's tables as of one moment into the new folder ``out``: a base for states.
+
+    Each table is a Parquet file with its place in the server's logs.
 
     ``server``: ``mysql://user@host:port`` (password: environment variable BINLOGKIT_PASSWORD, or
     ``?defaults-file=…``) or settings; ``tables``: those, else all; up to 9.5 also those from which
-    foreign keys change them. ``lock``: who waits for the moment of the snapshot: ``tables``: who
-    writes these tables; ``held``: the same until they are read, which tables of engines without
-    transactions need; ``global``: all who write, by FLUSH TABLES WITH READ LOCK, where transactions
-    on the tables do not end. DDL on the tables waits until they are read, unless ``chunk_rows``: so
-    many rows are read at a time, no transaction stays open for long, and the tables are made those
-    of one moment with the log (log/chunked.py); they are in memory then. Rights: SELECT, LOCK
-    TABLES, REPLICATION CLIENT, RELOAD for ``global``, and REPLICATION SLAVE for ``chunk_rows``.
-    Memory is bounded, apart from that.
-    Errors: UsageError, WriteError, ServerError and its kinds.
+    foreign keys change them.
+
+    ``lock``: who waits for the moment of the snapshot. ``tables``: writers of these tables;
+    ``held``: the same until the tables are read, which tables of engines without transactions need;
+    ``global``: all writers, by FLUSH TABLES WITH READ LOCK, for when transactions on the tables do
+    not end.
+
+    DDL on the tables waits until they are read, unless ``chunk_rows`` is given. Then so many rows
+    are read at a time, no transaction stays open for long, and the log brings the tables to one
+    moment (log/chunked.py); they are then in memory. Otherwise memory is bounded.
+
+    Privileges: SELECT, LOCK TABLES, REPLICATION CLIENT, RELOAD for ``global``, and REPLICATION
+    SLAVE for ``chunk_rows``. Errors: UsageError, WriteError, ServerError and its kinds.
     """
     from binlogkit.frames.snapshots.server import ServerTables
 
@@ -107,7 +112,7 @@ def written(
 
 
 def _in_chunks(server: str | ServerSettings, found: ServerTables, folder: Path, rows: int) -> Taken:
-    """Write tables that are read so many rows at a time. Errors: see :func:`snapshot`."""
+    """Write tables in chunks of rows. Errors: see :func:`snapshot`."""
     from binlogkit.log.chunked import batches_in_order, made_one
 
     if rows < 1:
@@ -133,7 +138,7 @@ def _is(name: Name, given: TableName) -> bool:
 
 
 def _file(number: int, name: Name) -> str:
-    """A file's name for a table: no two are alike, whatever the tables are called."""
+    """A unique file name for a table, whatever it is called."""
     return f"{number:04}-{_ODD.sub('_', '.'.join(name))[:_LONGEST]}.parquet"
 
 

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 
 def stored_events(carrier: Carrier) -> Iterator[Event]:
-    """The events of one log, those inside payloads too; damage is passed over: it is told of by
-    whatever else reads the log, and its rows are judged by nobody."""
+    """The events of one log, including those inside payloads.
+
+    Damage is skipped: the normal reading reports it, and damaged rows are not judged.
+    """
 
     def ignore(_: object) -> None:
-        """Damage is no concern here."""
+        """Ignore damage."""
 
     with carrier.open() as file:
         reader = LogReader(carrier.name, file, on_damage="report", sink=ignore)
@@ -27,9 +29,9 @@ def stored_events(carrier: Carrier) -> Iterator[Event]:
 
 
 def field_bytes(log: Streams, carrier: Carrier, pos: int, inner: int | None) -> dict[str, str]:
-    """The bytes of an event's fields as ``"0x…"`` by their names, the whole event's by ``""``.
+    """The bytes of an event's fields as ``"0x…"`` by name; the whole event's under ``""``.
 
-    Of fields of one name the first counts. UsageError: there is no event at ``pos``.
+    Of fields with the same name the first counts. UsageError: no event at ``pos``.
     """
     from binlogkit.log import Log
 

@@ -1,4 +1,4 @@
-"""What a log gives as streams, in bounded memory: its walk, records, batches of row changes."""
+"""A log's streams, in bounded memory: walk, records, batches of row changes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class Batch:
 
 
 class RowWatch(Protocol):
-    """What takes a reading's windows, and their batches with digests (states/images/checks.py)."""
+    """A consumer of a reading's windows and of their batches with digests
+    (states/images/checks.py)."""
 
     def take_window(self, window: Window) -> None:
         """Take a window, before its rows."""
@@ -66,14 +67,14 @@ class RowWatch(Protocol):
 class Streams:
     """One log, or several read together in order.
 
-    A stream that has ended warns (UnmetWarning) of filters that name what the log does not have.
+    After its end a stream warns (UnmetWarning) of filters that name what the log does not have.
 
-    ``damages``: what the last read met and, with ``on_damage="report"``, went past; ``problems``:
-    definitions that contradict the log, in sentences; ``loose``: texts and the like, how many
-    statements in each have only their rows there; ``met``: the tables whose table maps it came to,
-    also of rows that a filter left out, and their versions; ``index``: a folder with what logs
-    tell; ``read_before``: when logs were read whole that the last answer took from it, in
-    microseconds.
+    ``damages``: damage that the last read met and, with ``on_damage="report"``, skipped;
+    ``problems``: definitions that contradict the log, as sentences; ``loose``: for inputs such as
+    texts, how many statements of each appear only as rows; ``met``: the tables whose table maps it
+    read, and their versions, including those whose rows were filtered out; ``index``: the index
+    folder; ``read_before``: when the logs behind the last indexed answer were last read in full
+    (µs).
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class Streams:
 
     @property
     def losses(self) -> list[Loss]:
-        """What may be missing where the last read went past damage."""
+        """What may be missing where the last read skipped damage."""
         return self._gaps.soundness.losses
 
     @property
@@ -107,12 +108,12 @@ class Streams:
 
     @property
     def has_gtids(self) -> bool:
-        """Whether a transaction of the last read has a GTID."""
+        """Whether any transaction of the last read has a GTID."""
         return any(file.gtids or file.copied for file in self.file_facts)
 
     @contextmanager
     def knowing(self, catalog: Catalog | None) -> Iterator[None]:
-        """Read with what a base says of tables, where nothing else that was given does."""
+        """Read with a base's definitions where no other source has them."""
         options = self.options
         if catalog is not None and options.catalog is None:
             self.options = replace(options, catalog=catalog)
@@ -123,7 +124,7 @@ class Streams:
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """Between which seconds the events of the last read lie; None: none has a time."""
+        """The earliest and latest second of the events of the last read; None: none has a time."""
         files = self._gaps.soundness.files
         stamps = [s for f in files for s in (f.first_timestamp, f.last_timestamp) if s is not None]
         return (min(stamps), max(stamps)) if stamps else None
@@ -141,7 +142,7 @@ class Streams:
         ]
 
     def copies(self) -> list[Differing]:
-        """What copies of transactions that the last read met differ in: they are read again."""
+        """How the copies of transactions that the last read met differ; they are read again."""
         if self._copies is None:
             copied = self._gaps.soundness.copied()
             self._copies = list(differing(self.carriers, self.options, *copied))
@@ -149,32 +150,33 @@ class Streams:
 
     @property
     def undecodable(self) -> int:
-        """How many cells of the rows that were read last could not be decoded."""
+        """How many cells of the rows of the last read could not be decoded."""
         return 0 if self._reading is None else self._reading.undecodable
 
     @property
     def texts(self) -> Mapping[Text, tuple[int, str]]:
-        """How many statements that the last read came to changed rows of a table without row
-        events, and where the first is, by kind and table."""
+        """Statements of the last read that changed rows without row events: how many, and where the
+        first is, by kind and table."""
         return {} if self._reading is None else self._reading.texts
 
     @property
     def suppositions(self) -> list[Supposition]:
-        """What the rows that were read last rest on that no byte decides."""
+        """Suppositions behind the rows of the last read: facts that no byte decides."""
         return [] if self._reading is None else [*self._reading.supposed.values()]
 
     @property
     def notes(self) -> list[Finding]:
-        """What the last read showed of the whole and is no gap: clocks, the logs' ends."""
+        """What the last read showed of the logs as a whole and is no gap: clocks, the logs'
+        ends."""
         return [] if self._reading is None else self._reading.notes
 
     @property
     def files(self) -> list[str]:
-        """The logs' names, in the order they are read."""
+        """The logs' names, in reading order."""
         return [carrier.name for carrier in self.carriers]
 
     def file_named(self, file: str) -> str:
-        """The log's own name of a file that may be given without its folder; UsageError."""
+        """The log's own name for a file given with or without its folder; UsageError."""
         file = shown(file)
         found = [f for f in self.files if f == file][:1] or [
             f
@@ -188,9 +190,9 @@ class Streams:
     def reading(
         self, carriers: Sequence[Carrier] | None = None, gaps: Gaps | None = None
     ) -> Reading:
-        """A new reading of the log; what it meets is kept in ``damages`` and ``problems``.
+        """A new reading of the log; what it finds is kept in ``damages`` and ``problems``.
 
-        ``carriers``: the log's own, opened otherwise; ``gaps``: what finds out what it stands on.
+        ``carriers``: the log's own, opened differently; ``gaps``: what collects missing changes.
         """
         carriers = self.carriers if carriers is None else carriers
         self._gaps = gaps or Gaps(Soundness(keeps=self.options.duplicates == "keep"))
@@ -201,10 +203,10 @@ class Streams:
         return reading
 
     def reading_of(self, wanted: Filters, *, statements: bool = False) -> Reading:
-        """A new reading of what may have row changes that are wanted: of all, or, where an index
-        is given, of those parts of the logs.
+        """A new reading of the row changes that may be wanted: of all logs, or with an index only
+        of the relevant parts.
 
-        ``statements``: also of what may have done something to tables otherwise.
+        ``statements``: also read what may have affected tables otherwise.
         """
         if self.index is None:
             return self.reading()
@@ -241,7 +243,7 @@ class Streams:
         return event_batches(self.reading(), wanted, compact=compact)
 
     def _warning(self, found: Iterator[_T], filters: Mapping[str, Any]) -> Iterator[_T]:
-        """What is found, and then a warning of what the filters name and the log does not have."""
+        """The records, then a warning about what the filters name and the log does not have."""
         nothing = True
         for one in found:
             nothing = False
@@ -288,7 +290,7 @@ class Streams:
     def transaction_records(self, **filters: Unpack[FilterArgs]) -> Iterator[dict[str, Any]]:
         """One dict per transaction with its outcome, as ``transactions --format jsonl``.
 
-        With ``where`` those that changed such a row.
+        With ``where``: only those that changed such a row.
         """
 
         def found() -> Iterator[dict[str, Any]]:
@@ -300,7 +302,7 @@ class Streams:
         return self._warning(found(), filters)
 
     def transaction_table(self, **filters: Unpack[FilterArgs]) -> pa.Table:
-        """The transactions in Arrow; a log that cannot be read is in ``unreadable``."""
+        """The transactions in Arrow. ``unreadable`` holds a log that cannot be read."""
         from binlogkit.frames.transactions import Transactions, those
 
         wanted, transactions = Filters.build(**filters), Transactions()
@@ -318,8 +320,11 @@ class Streams:
     def _kept(
         self, sources: frozenset[str], *ledger: str, happening: bool = False
     ) -> tuple[list[Part], Joined] | None:
-        """What the index has of the logs, with these tables; None where there is none, or the logs
-        must be read: for damage. What is told of a reading is that of all of it."""
+        """The index's data of the logs, with these tables.
+
+        None if there is no index, or damage requires reading the logs. What is reported about the
+        reading then covers all of it.
+        """
         from binlogkit.log.index import Index, Joined
 
         if self.index is None:
@@ -335,7 +340,7 @@ class Streams:
         return parts, joined
 
     def _touching(self, wanted: Filters, transactions: Transactions) -> set[int | None]:
-        """The numbers of the transactions with row changes that are wanted, of the reading that
+        """The numbers of the transactions with wanted row changes, in the reading that
         ``transactions`` see."""
         reading, counts = self.reading(), RowCounts(stops=False)
 
@@ -362,7 +367,7 @@ class Streams:
     def viewed(
         self, *take: Callable[..., object], sources: frozenset[str] = frozenset()
     ) -> Reading:
-        """A reading that views have gone through; a log that cannot be read is raised."""
+        """A reading that views have taken; raises for a log that cannot be read."""
         reading = self.view(*take, sources=sources)
         if self.unreadable is not None:
             raise self.unreadable
@@ -399,7 +404,7 @@ class Streams:
         return boundaries.finish()
 
     def one_history(self, sources: Iterable[str], what: str) -> None:
-        """UsageError: ``what`` stands in the logs of several servers that no GTID joins."""
+        """UsageError: ``what`` is in the logs of several servers that no GTID joins."""
         series = None if self._reading is None else self._reading.series
         names = sorted(sources)
         if len(names) > 1 and series is not None and not series.joined(names):
@@ -419,14 +424,14 @@ class Streams:
     ) -> Iterator[Batch]:
         """Row changes in bounded memory: every table's, in log order per table, or those named.
 
-        ``columns``: names of the tables' columns that the images are to have; others are stepped
-        over, not decoded: that their values end inside the row is checked, not what they are.
-        UsageError, at the end, for a name that no table read has. What filters leave out is not
-        decoded either (rows/filters.py): no damage inside of it is reported.
+        ``columns``: names of the tables' columns to decode; others are skipped: only that their
+        values end inside the row is checked. UsageError, at the end, for a name that no table has.
+        Filtered rows are not decoded either (rows/filters.py): damage inside them is not reported.
 
-        At most 300 MB are held with one thread, 80 MB more with each other, beside twice the
-        largest row, ten times the largest other event and 1 KB for each column of each version of
-        a table, whatever the log's and its transactions' size (docs/performance.md).
+        Memory: at most 300 MB with one thread, 80 MB more for each further one; plus twice the
+        largest row, ten times the largest other event, and 1 KB for each column of each version of
+        a table. It does not depend on the size of the log or its transactions
+        (docs/performance.md).
         """
         found = self._batches(table, columns, filters)
         return self._warning(found, {**filters, "table": table})
@@ -448,9 +453,9 @@ class Streams:
         views: Sequence[Callable[[Window], object]] = (),
         images: RowWatch | None = None,
     ) -> Iterator[Batch]:
-        """What :meth:`batches` does with a reading; ``views`` take each of its windows as well.
+        """The work of :meth:`batches` on a reading; ``views`` take each of its windows as well.
 
-        ``images`` take both; batches have digests then.
+        ``images`` take windows and batches; the batches then have digests.
         """
         from binlogkit.frames.projection import projected
         from binlogkit.frames.row_batches import read_batches
@@ -473,8 +478,10 @@ class Streams:
         views: Sequence[Callable[[Window], object]] = (),
         images: RowWatch | None = None,
     ) -> Iterator[Batch]:
-        """What :meth:`read_batches` gives up to damage, which is kept in ``reading.damages``; a log
-        that cannot be read is in ``unreadable``."""
+        """The output of :meth:`read_batches` up to damage, which is kept in ``reading.damages``.
+
+        ``unreadable`` holds a log that cannot be read.
+        """
         self.unreadable = None
         try:
             yield from self.read_batches(reading, wanted, asked, views, images)
@@ -493,7 +500,7 @@ def _column_names(columns: Iterable[str] | None) -> frozenset[str] | None:
 
 
 def _no_others(reading: Reading, wanted: Filters, asked: frozenset[str]) -> None:
-    """UsageError for names that no table that was read has; without such tables none is wrong."""
+    """UsageError for names that no table that was read has; if none was read, no error."""
     found = [s for n, known in reading.schemas.items() if wanted.wants_table(*n) for s in known]
     names = dict.fromkeys(column.name for schema in found for column in schema.columns)
     if found:

@@ -1,4 +1,4 @@
-"""The verification of a log: what the evidence report and the command ``verify`` are made from."""
+"""The verification of a log: the data of the evidence report and the command ``verify``."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class Verification:
     """What was found, in order, and what was learned of each file.
 
-    ``images``: of each table what was compared, where images were; ``unreadable``: what could not
-    be read at all, each input in it.
+    ``images``: for each table the number of compared images; ``unreadable``: the error of each
+    input that could not be read.
     """
 
     findings: list[Finding]
@@ -43,7 +43,7 @@ class Verification:
 
     @property
     def well(self) -> bool:
-        """Whether nothing but notes was found."""
+        """Whether there are only notes."""
         return all(f.grade == Grade.NOTE for f in self.findings)
 
     def records(self) -> list[dict[str, object]]:
@@ -97,12 +97,11 @@ def verify_log(log: Streams, *, rows: bool = False, images: bool = False) -> Ver
 
 
 class FindingStream:
-    """The findings of a log as they are found; the other facts are there when it has ended.
+    """The findings of a log as they are found; the other facts are complete at its end.
 
-    ``rows``: step over all rows, not only those whose bytes no checksum vouches for; ``images``:
-    compare all images before a change with what the log last said of their rows; ``gaps``: what a
-    reading takes to give its findings here, in :meth:`fresh`; ``files``: what was learned of each
-    file.
+    ``rows``: check all rows, not only those whose bytes no checksum vouches for; ``images``:
+    compare each image before a change with what the log last said of the row; ``gaps``: what a
+    reading adds to :meth:`fresh`; ``files``: what was learned of each file.
     """
 
     def __init__(self, log: Streams, *, rows: bool = False, images: bool = False) -> None:
@@ -121,7 +120,7 @@ class FindingStream:
 
     @property
     def joints(self) -> list[Joint]:
-        """The pairs of files that follow each other."""
+        """The pairs of consecutive files."""
         return self._soundness.joints
 
     def __iter__(self) -> Iterator[Finding]:
@@ -155,7 +154,7 @@ class FindingStream:
         yield from self.end(differing(self._log.carriers, self._log.options, *copied))
 
     def _compared(self, reading: Reading) -> Iterator[object]:
-        """The batches of a reading whose images are compared: what they show comes last."""
+        """Pass the batches of a reading to the image comparison, whose result comes last."""
         checks = ImageChecks(self._log)
         try:
             yield from self._log.read_batches(reading, Filters(), frozenset(), images=checks)
@@ -163,7 +162,7 @@ class FindingStream:
             self._fresh += self.unlogged(checks, reading)
 
     def unlogged(self, checks: ImageChecks, reading: Reading) -> list[Finding]:
-        """What the images of a reading show."""
+        """The result of the image comparison."""
         self.images += checks.checked.values()
         return [one.finding() for one in unlogged(self._log, checks, reading.gaps)]
 
@@ -174,7 +173,7 @@ class FindingStream:
         return found
 
     def end(self, copies: Iterable[Differing]) -> list[Finding]:
-        """The findings after the last window; ``copies``: what logs that have some differ in."""
+        """The findings after the last window; ``copies``: how copied transactions differ."""
         return [*self._soundness.end(), *(found for found, _ in copies)]
 
     def _unread_rows(self, window: Window) -> list[Met]:
@@ -189,7 +188,7 @@ class FindingStream:
         return [met for met in found if self._all_rows or not vouched[met[0]]]
 
     def _vouching(self, stretch: Stretch) -> np.ndarray[Any, Any]:
-        """Which events' bytes a checksum vouches for, its payload's for those inside one."""
+        """Which events' bytes a checksum vouches for; inside a payload, the payload's."""
         count = len(stretch.entries)
         if stretch.outer is not None:
             return np.full(count, self._vouched)

@@ -20,10 +20,10 @@ def view(
     counting: bool = False,
     keys: KeyFilters | None = None,
 ) -> InputError | None:
-    """Give the windows of a reading to views; what cannot be read at all.
+    """Give the windows of a reading to views; returns the error of a log that cannot be read.
 
-    ``counting``: rows are counted, and each view is given how many each event has; ``keys``: what
-    takes the values of their keys. Damage goes to ``reading.damages``, also that which ends the
+    ``counting``: rows are counted, and each view gets the count of each event; ``keys``: receives
+    the values of their keys. Damage goes to ``reading.damages``, including damage that ends the
     reading.
     """
     stops = reading.options.on_damage == "stop"
