@@ -1,7 +1,7 @@
-"""What each log tells by itself, and what all of them tell together once that is known.
+"""What each log says by itself, and what all of them say together.
 
-:mod:`.part` reads one log; :mod:`.joined` puts parts in order, without reading any; :mod:`.kept`
-keeps them in a folder.
+:mod:`.part` reads one log; :mod:`.joined` puts parts in order, without reading logs; :mod:`.kept`
+keeps parts in a folder.
 """
 
 from binlogkit.log.index.joined import Joined, Known, Position

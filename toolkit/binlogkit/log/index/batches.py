@@ -1,8 +1,8 @@
-"""The files of an index: batches of parts, and what names those that count.
+"""The files of an index: batches of parts, and the list of valid batches.
 
-``index.json`` names the batches that count and the logs in each; a batch is a Parquet file in the
-folder of each table (log/index/stored.py). Whatever is wrong with the folder itself (another
-version, a file that is gone or cannot be read) means that nothing is known.
+``index.json`` names the valid batches and the logs in each; a batch is a Parquet file in the folder
+of each table (log/index/stored.py). Whatever is wrong with the folder itself (another version, a
+missing or unreadable file), the index then counts as empty.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from binlogkit.log.index.stored import Tables
 from binlogkit.rows.filters import TableName
 from binlogkit.sources.carriers.carrier import reason_of
 
-#: Of the tables' columns; an index of another version is made anew.
+#: Of the tables' columns; an index of another version is rebuilt.
 VERSION = 7
 _NAMES = "index.json"
 _LOCK = "index.lock"
@@ -38,13 +38,15 @@ _PARTIAL = ".partial"
 _FORGOTTEN = 24 * 3600  # seconds
 _SMALL_BATCH, _MOST_SMALL = 16 << 20, 16  # bytes, and how many are left apart
 
-#: By their names their parts, and of each the stamps of its logs.
+#: Names of valid batches to their parts, and for each part the stamps of its logs.
 Batches: TypeAlias = dict[str, dict[str, list[Stamp]]]
 
 
 class BatchFolder:
-    """The batches in a ``folder``, which need not be there yet; ``known``: those that count;
-    ``whole``: whether it is an index of this version with all its files."""
+    """The batches in a ``folder``, which need not exist yet.
+
+    ``known``: the valid ones; ``whole``: whether it is an index of this version with all its files.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -53,7 +55,7 @@ class BatchFolder:
         self.load()
 
     def load(self) -> None:
-        """Take up what counts now."""
+        """Load the current list of valid batches."""
         self.known, self.whole = {}, False
         try:
             told = json.loads((self.folder / _NAMES).read_text("utf-8"))
@@ -78,7 +80,7 @@ class BatchFolder:
 
     @property
     def mark(self) -> str:
-        """A hash of all that is known: another after each change."""
+        """A hash of all that the index holds; each change gives another one."""
         try:
             return hashlib.sha256((self.folder / _NAMES).read_bytes()).hexdigest()
         except OSError:
@@ -91,8 +93,8 @@ class BatchFolder:
         named: Sequence[TableName] = (),
         columns: Sequence[str] | None = None,
     ) -> pa.Table:
-        """What a batch has in one of the tables; ``named``: of filters only of these; ``columns``:
-        only these. OSError, ArrowException: it is gone, or damaged."""
+        """A batch's rows in one of the tables; ``named``: filters of these tables only;
+        ``columns``: only these. OSError, ArrowException: the file is missing or damaged."""
         path = self.path(name, batch)
         if name == "filters":
             table = read_filters(path, named, columns)
@@ -103,7 +105,7 @@ class BatchFolder:
         return table.select(schema.names).cast(schema)
 
     def write(self, parts: Sequence[Tables]) -> str:
-        """Write a batch, which no program takes for one yet; its name. WriteError."""
+        """Write a batch that is not valid yet; returns its name. WriteError."""
         batch = uuid.uuid4().hex
         try:
             for path, name in zip(self._files(batch), INDEX, strict=True):
@@ -118,9 +120,9 @@ class BatchFolder:
         return batch
 
     def commit(self, entries: Batches, places: Set[str]) -> None:
-        """Let batches count; what was known before of logs in these places counts no more.
+        """Make batches valid; what was known before of the same logs is replaced.
 
-        One process at a time does so, and takes up what others did before it. WriteError.
+        One process at a time does so, and merges what others did before it. WriteError.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -159,7 +161,7 @@ class BatchFolder:
             self._name(united)
 
     def _name(self, batch: str) -> None:
-        """Give a batch's files the names by which programs find them."""
+        """Rename a batch's files to their final names."""
         for path in self._files(batch):
             Path(f"{path}{_PARTIAL}").replace(path)
 
@@ -167,7 +169,7 @@ class BatchFolder:
         return sum(path.stat().st_size for path in self._files(batch))
 
     def _sweep(self) -> None:
-        """Delete what does not count, and what others began to write and left long ago."""
+        """Delete invalid batches, and unfinished ones that were left long ago."""
         for name in INDEX:
             for path in (self.folder / name).glob("*.*"):
                 old = time.time() - path.stat().st_mtime > _FORGOTTEN

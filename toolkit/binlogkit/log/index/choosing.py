@@ -1,4 +1,4 @@
-"""A reading of those parts of logs that matter, as if all had been read."""
+"""A reading of the relevant parts of logs that behaves as if all had been read."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Segments of one part that follow each other: where they begin, and where they end, None for
-    the log's end."""
+    """Consecutive segments of one part: where they begin and end; the end is None for the log's
+    end."""
 
     position: Position
     stop: int | None
@@ -36,10 +36,10 @@ class Stretch:
 
 
 class ChosenReading(Reading):
-    """What is chosen of logs, in order; what concerns the whole is that of ``joined``.
+    """The chosen parts of logs, in order; facts about the whole come from ``joined``.
 
-    ``read_before``: when the logs were read whole that the index told of, in microseconds;
-    ``chosen``: bytes that are read, where all logs tell where they end.
+    ``read_before``: when the indexed logs were read in full (µs); ``chosen``: bytes that are read,
+    if the ends of all logs are known.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class ChosenReading(Reading):
         return self.joined.notes
 
     def transactions(self, wanted: Filters) -> pa.Table:
-        """All transactions that are wanted, as the index has them."""
+        """All wanted transactions, as the index has them."""
         files = [carrier.name for carrier in self._of.values()]
         whole = Joined(self._parts, self.options, sources=wanted.sources, cuts=False)
         return joined_transactions(self._parts, whole, wanted, files)
 
     def windows(self, submit: Submit | None = None) -> Generator[Window, None, None]:
-        """The windows of what is chosen; their numbers, tables and sources are those of all."""
+        """The windows of the chosen parts; numbers, tables and sources count over all logs."""
         for stretch in self.stretches:
             reading = self._reading(stretch)
             self.carriers, self.start = reading.carriers, reading.start
@@ -114,10 +114,10 @@ def choose(
     *,
     statements: bool = False,
 ) -> ChosenReading | None:
-    """A reading of what may have row changes that are wanted; None: all is to be read.
+    """A reading of the parts that may have wanted row changes; None: read everything.
 
-    ``statements``: what may have done something to tables otherwise matters, too. Logs with damage,
-    and such that cannot be read, are read as if there were no index.
+    ``statements``: what may have affected tables otherwise is relevant, too. Damaged and unreadable
+    logs are read as if there were no index.
     """
     parts = list(Index(index).parts(carriers, options, LEDGER, wanted))
     if any(part.damages or part.unreadable is not None for part in parts):
@@ -134,7 +134,7 @@ def choose(
 def _stretches(
     positions: Sequence[Position], chosen: Sequence[bool], parts: int
 ) -> Generator[Stretch, None, None]:
-    """The runs of segments that are chosen, each within one part."""
+    """The runs of chosen segments, each within one part."""
     begun: Position | None = None
     for i, position in enumerate(positions):
         if not chosen[i]:

@@ -1,6 +1,6 @@
-"""How far the transactions of a log reach, and by what they are known again.
+"""How far the transactions of a log reach, and the mark that identifies them.
 
-So that who puts many logs in order needs the transactions only of those that have odd ones, or
+With it, putting many logs in order needs the transactions only of logs that have unusual ones or
 have grown.
 """
 
@@ -20,11 +20,11 @@ _MARKED = ("pos", "end_pos", "timestamp", "end_timestamp", "server_id", "xid", "
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The transactions of a log that have ended, all but a last one that its end cuts.
+    """The transactions of a log that have ended: all except a last one cut by its end.
 
-    ``ended``: how many; ``end``: the position after the last, 0 without one; ``mark``: what tells
-    the log from all that are alike (:func:`mark_of`); ``plain``: each has a GTID and was committed
-    by itself, so that nothing more need be known of its outcome.
+    ``ended``: how many; ``end``: the position after the last, 0 without one; ``mark``: identifies
+    the log (:func:`mark_of`); ``plain``: each has a GTID and committed by itself, so that its
+    outcome is known.
     """
 
     ended: int = 0
@@ -34,7 +34,7 @@ class Extent:
 
 
 def extent_of(transactions: pa.Table) -> Extent:
-    """The extent of a log by its transactions, of which the last may be cut."""
+    """The extent of a log from its transactions, of which the last may be cut."""
     count = transactions.num_rows
     ended = int(count - (count > 0 and transactions["outcome"][-1].as_py() == Outcome.CUT))
     whole = transactions.slice(0, ended)
@@ -46,8 +46,7 @@ def extent_of(transactions: pa.Table) -> Extent:
 
 
 def mark_of(transactions: pa.Table, end: int) -> str:
-    """A hash of a log's first transactions: where each stands, when it was made, how large it is.
-    Names of files do not count."""
+    """A hash of a log's first transactions: position, time and size of each, not file names."""
     found = hashlib.sha256()
     table = transactions.slice(0, end)
     for name in _MARKED:

@@ -1,4 +1,4 @@
-"""Filters of keys in Parquet: by table, so that of many only those of some tables are read."""
+"""Filters of keys in Parquet, grouped by table, so that those of some tables can be read alone."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def write_filters(table: pa.Table, path: str | Path) -> None:
 def read_filters(
     path: str | Path, tables: Sequence[TableName], columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """The filters of some tables, all where none is named."""
+    """The filters of some tables; of all if none is named."""
     with pq.ParquetFile(path, memory_map=True) as file:
         groups = list(range(file.num_row_groups))
         if tables:
             groups = [i for i in groups if _has(file.read_row_group(i, ["db", "table"]), tables)]
         found = file.read_row_groups(groups, columns)
     wanted = of_tables(found, tables) if tables else None
-    # Filters take most of the bytes there are: they are copied only where that is needed.
+    # Filters are most of the bytes: copy them only if needed.
     return found if wanted is None or pc.all(wanted).as_py() else found.filter(wanted)
 
 

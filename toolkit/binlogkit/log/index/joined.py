@@ -1,8 +1,8 @@
 """Parts in the order of their logs: where each begins among the others, and what is known there.
 
 What one reading of all logs would know at a place follows from the parts before it: numbers of
-events and transactions, the tables as DDL left them, GTIDs that came before, what decides prepared
-transactions, and where changes may be missing. No log is read for it.
+events and transactions, the tables as DDL left them, earlier GTIDs, what decides prepared
+transactions, and where changes may be missing. No log is read for this.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OF_DATABASES = {"database", "schema"}
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What DDL told of tables up to some point; ``tracked``: the names that it touched."""
+    """What DDL said of tables up to some point; ``tracked``: the names that it touched."""
 
     catalog: Catalog
     tracked: frozenset[tuple[str | None, str | None]]
@@ -46,9 +46,9 @@ class Known:
 class Position:
     """Where a segment begins among all logs.
 
-    ``part``: which of the parts; ``events``, ``transactions``: how many come before; ``known``:
-    what DDL told of the tables that its log touches, None for nothing; ``source``: the name of the
-    server's logs, None where the log alone tells that; ``seen``: the GTIDs of its own transactions
+    ``part``: the part's number; ``events``, ``transactions``: how many come before; ``known``: what
+    DDL said of the tables that its log touches, None for nothing; ``source``: the name of the
+    server's logs, None where only the log names it; ``seen``: the GTIDs of its own transactions
     that were read before.
     """
 
@@ -63,11 +63,11 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """What an event of a log did to tables, or may have.
+    """The effect, or possible effect, of an event on tables.
 
-    ``event``, ``tx``: the numbers of it and its transaction among all; ``source``: whose log it is
-    in; ``changes``: with definitions as they were known there; ``sql_mode``: None where it is no
-    statement; ``statement``: its text, if it tells of tables, "" of any other.
+    ``event``, ``tx``: its number and its transaction's among all; ``source``: the name of its
+    server's logs; ``changes``: with definitions as they were known there; ``sql_mode``: None if it
+    is no statement; ``statement``: its text if it concerns tables, "" for others.
     """
 
     event: int
@@ -84,15 +84,15 @@ class Happened:
 
 
 class Joined:
-    """Parts, joined in their order: what one reading of their logs would know at its end.
+    """Parts, joined in their order: what one reading of their logs would know.
 
-    ``series``: which logs belong together; ``found``: what they stand on;
+    ``series``: which logs belong together; ``found``: what may be missing in them, and notes;
     ``events``, ``transactions``: how many there are; ``seen``: the GTIDs of those read intact;
-    ``positions``: of all segments; ``schemas``: every version of each table; ``decisions``: what
-    became of prepared transactions of other logs, by their number; ``gaps``: where changes may be
-    missing; ``size``: bytes, that each segment but a log's last has at least, where parts are cut
-    finer; ``happened``: what happened to tables, in log order, if ``happening``, also in
-    transactions that came before; ``folded``: names are in small letters, as a server stores them.
+    ``positions``: of all segments; ``schemas``: every version of each table; ``decisions``: the
+    outcomes of transactions that were prepared in other logs, by number; ``gaps``: where changes
+    may be missing; ``size``: minimum bytes of a segment, except a log's last, if parts are cut
+    finer; ``happened``: what happened to tables, in log order, if ``happening``, also in repeated
+    transactions; ``folded``: names are in small letters, as a server stores them.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Joined:
         self._prepared: dict[tuple[str | None, str], int] = {}
         self._stopped: DamageError | None = None
         self.events = self.transactions = self._stopped_at = 0
-        self._told_of = False  # whether a statement has told anything of tables
+        self._told_of = False  # whether a statement has said anything of tables
         self._last: tuple[Part, int, Known] | None = None  # and of which generation
         self.positions: list[Position] = []
         self.decisions: dict[int, Decision] = {}
@@ -129,17 +129,17 @@ class Joined:
 
     @property
     def ordinal(self) -> int:
-        """The number of the event after the last, as a reading has it."""
+        """The number of the event after the last, as in a reading."""
         return self._stopped_at or self.events
 
     @property
     def notes(self) -> list[Finding]:
-        """What concerns the whole and means no gap: clocks, the logs' ends."""
+        """Notes on the whole that mean no gap: clocks, the logs' ends."""
         return self.found.notes()
 
     @property
     def gaps(self) -> list[Gap]:
-        """Where changes may be missing, in log order, to where a reading would come."""
+        """Where changes may be missing, in log order, up to where a reading would come."""
         return self.found.found(self.ordinal, self._stopped)
 
     # ---- one part -----------------------------------------------------------------------------
@@ -170,13 +170,13 @@ class Joined:
         self._end(part, series)
 
     def _told(self, part: Part) -> Sequence[Said | Wrote]:
-        """What matters of a part, in order."""
+        """The relevant things of a part, in order."""
         if self.happened is None or not part.wrote:
             return part.said
         return sorted([*part.said, *part.wrote], key=attrgetter("event"))
 
     def _chosen(self, segments: Sequence[Segment]) -> Iterator[Segment]:
-        """Those of the wanted size."""
+        """The segments of the wanted size."""
         at = -self._size
         for segment in segments:
             if not segment.pos or segment.pos >= at + self._size:
@@ -184,7 +184,7 @@ class Joined:
                 yield segment
 
     def _begin(self, part: Part) -> Series:
-        """A log begins: which logs it goes on with, and their tables."""
+        """A log begins: find the logs that it continues, and their tables."""
         assert part.head is not None
         head = replace(part.head, source=self._options.source or part.head.source)
         series = self.series.of(head)
@@ -197,7 +197,7 @@ class Joined:
         return series
 
     def _end(self, part: Part, series: Series) -> None:
-        """The log ends: what those after it must know."""
+        """The log ends: keep what later logs need."""
         self._take_gaps(part, series)
         series.gtids.add_set(part.gtids)
         series.next_name, series.rotated = part.next_name, part.rotated
@@ -222,7 +222,7 @@ class Joined:
                 self._stopped, self._stopped_at = part.damages[0], self.events + part.events
 
     def _apply(self, said: Said | Wrote, file: str) -> None:
-        """Take what changes, or shows, what tables are."""
+        """Take what changes or shows table definitions."""
         tables = self._tables
         if isinstance(said, Wrote):
             catalog, name = tables.catalog, (said.db, said.table)
@@ -264,7 +264,7 @@ class Joined:
         self.positions.append(Position(i, segment, *place, self._known(part), source, seen))
 
     def _known(self, part: Part) -> Known | None:
-        """What is known here of the tables that a log touches; the same until DDL comes."""
+        """What is known here of the tables that a log touches; constant until the next DDL."""
         tables = self._tables
         if not self._told_of and self._options.catalog is None:
             return None
@@ -278,7 +278,7 @@ class Joined:
 
 
 class _Touched:
-    """The tables that a part's maps and statements may concern: rather too many than too few."""
+    """The tables that a part's maps and statements may concern: too many rather than too few."""
 
     def __init__(self, part: Part) -> None:
         self._mapped: set[tuple[str, str]] = set()
@@ -301,12 +301,12 @@ class _Touched:
         return bool(self._words) and (of_database or _words(table) <= self._words)
 
     def may_have(self, name: tuple[str | None, str | None]) -> bool:
-        """The same of a name that may be a database's alone."""
+        """The same for a name that may be a database only."""
         db, table = name
         return not db or not table or self.has((db, table))
 
 
 @lru_cache(maxsize=1 << 16)
 def _words(name: str) -> frozenset[str]:
-    """The words of a name in small letters."""
+    """The words of a name in lower case."""
     return frozenset(_WORD.findall(name))

@@ -1,7 +1,7 @@
-"""An index: what each log tells, kept in a folder, so that logs that have not changed are not read.
+"""An index: what each log says, kept in a folder, so that unchanged logs are not read again.
 
-A log is known by its place, its size and a hash of both its ends (log/index/stamps.py); where any
-of that differs, it is read again. The folder's files: log/index/batches.py.
+A log is recognised by its path, its size and a hash of both its ends (log/index/stamps.py); if any
+of these differs, it is read again. The folder's files: log/index/batches.py.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ _BATCH_BYTES = 256 << 20  # of a batch in memory
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """What an update of an index did: how many logs it ``knew``, and ``read``; ``left``: those that
-    it cannot keep, by name and why; ``damaged``: those with damage, by name, and the first of it.
+    """The result of an index update.
+
+    ``knew``, ``read``: how many logs were known and read; ``left``: logs that cannot be kept, by
+    name with the reason; ``damaged``: damaged logs, by name with the first damage.
     """
 
     knew: int
@@ -51,10 +53,9 @@ class Updated:
 
 
 class Index:
-    """An index in a ``folder``, which need not be there yet.
+    """An index in a ``folder``, which need not exist yet.
 
-    ``queries``: whether what it is given to keep has the first statement of each transaction, which
-    may hold values.
+    ``queries``: whether to keep the first statement of each transaction, which may hold values.
     """
 
     def __init__(self, folder: str | Path, *, queries: bool = True) -> None:
@@ -69,7 +70,7 @@ class Index:
 
     @property
     def mark(self) -> str:
-        """A hash of all that is known: another after each change."""
+        """A hash of all that the index holds; each change gives another one."""
         return self._files.mark
 
     # ---- what is known ------------------------------------------------------------------------
@@ -80,7 +81,7 @@ class Index:
         return {tuple(stamps): part for part, stamps in pairs}
 
     def unknown(self, carriers: Sequence[Carrier]) -> list[int]:
-        """Which of the logs it does not know as they lie there."""
+        """Which of the logs are not known in their present state."""
         known = known_ones(list(map(stamp_or_none, carriers)), self._known())
         return [i for first, end, part in known if not part for i in range(first, end)]
 
@@ -93,10 +94,10 @@ class Index:
         *,
         later: bool = False,
     ) -> Iterator[Part]:
-        """The parts of logs in their order, read where they are not known as they lie there.
+        """The parts of logs in order; logs that are not known in their present state are read.
 
-        ``ledger``: the tables of it that those which are known have; ``wanted``: of filters only
-        those of its tables; ``later``: each is read when it is asked for.
+        ``ledger``: the ledger tables that known parts get; ``wanted``: tables whose filters are
+        read; ``later``: whether each table is read on demand.
         """
         known = known_ones(list(map(stamp_or_none, carriers)), self._known())
         names = [carrier.name for carrier in carriers]
@@ -112,8 +113,10 @@ class Index:
     def besides(
         self, carriers: Sequence[Carrier], ledger: Sequence[str] = (), *, later: bool = False
     ) -> list[Part]:
-        """The parts of logs that are known and lie in other places, in their natural order; of such
-        that are gone, too. One that lies beside a log is named as that is."""
+        """The known parts of logs in other places, in natural order, including logs that are gone.
+
+        A log in the same folder as one of these logs is named like it.
+        """
         places = set(map(place_of, carriers))
         folders = {_folder(place_of(one)): _folder(one.name) for one in carriers}
         others: dict[str, list[str]] = {}
@@ -139,7 +142,7 @@ class Index:
         *,
         later: bool = False,
     ) -> dict[str, Part]:
-        """Parts, whose logs are called otherwise now; ``filters``: see :meth:`parts`."""
+        """Parts whose logs have other names now; ``filters``: see :meth:`parts`."""
         found: dict[str, Part] = {}
         waiting = LaterBatches()
         for batch, parts in self._files.known.items():
@@ -165,7 +168,7 @@ class Index:
         return found
 
     def _filters(self, batch: str, wanted: Filters) -> pa.Table:
-        """The filters of tables that are wanted; what they consist of only where keys are."""
+        """The filters of wanted tables, without their hashes unless keys are wanted."""
         columns = [f.name for f in INDEX["filters"] if wanted.where or f.name != "filter"]
         found = self._files.table(batch, "filters", wanted.tables, columns)
         return found.sort_by("part")  # those of a part together
@@ -176,15 +179,15 @@ class Index:
         tables: Sequence[TableName] = (),
         columns: Sequence[str] | None = None,
     ) -> pa.Table:
-        """All there is in one of the tables; ``tables``: of filters only of these; ``columns``:
-        only these."""
+        """All rows of one of the tables; ``tables``: filters of these only; ``columns``: only
+        these."""
         schema = arrow_schema(f for f in INDEX[name] if columns is None or f.name in columns)
         for _ in range(_ATTEMPTS):
             try:
                 found = [
                     self._files.table(batch, name, tables, columns) for batch in self._files.known
                 ]
-            except OSError:  # another update put others in their place meanwhile
+            except OSError:  # another update replaced them meanwhile
                 self._files.load()
                 continue
             return pa.concat_tables([schema.empty_table(), *found])
@@ -193,9 +196,9 @@ class Index:
     # ---- what becomes known -------------------------------------------------------------------
 
     def update(self, carriers: Sequence[Carrier], options: ReadOptions | None = None) -> Updated:
-        """Read the logs that are not known as they lie there, and keep what they tell.
+        """Read the logs that are not known in their present state, and keep what they say.
 
-        Logs that are known under the same name as something else are forgotten. WriteError.
+        Other content known under the same name is forgotten. WriteError.
         """
         stamps = list(map(stamp_or_none, carriers))
         known = known_ones(stamps, self._known())
@@ -216,7 +219,7 @@ class Index:
         return self.updated(carriers, len(read), left)
 
     def updated(self, carriers: Sequence[Carrier], read: int, left: dict[str, str]) -> Updated:
-        """What an update did that looked at these logs, and ``read`` so many of them."""
+        """The result of an update that looked at these logs and ``read`` so many of them."""
         damaged: dict[str, str] = {}
         for part in self.parts(carriers) if self.table("damages").num_rows else ():
             for error in part.damages[:1]:
@@ -226,9 +229,9 @@ class Index:
     def write(
         self, parts: Iterable[Part], stamps: Mapping[str, Stamp | None]
     ) -> tuple[Batches, dict[str, str]]:
-        """Write parts as batches, which do not count before they are committed.
+        """Write parts as batches, which are invalid until they are committed.
 
-        The batches, and the logs that cannot be kept, with the reason.
+        Returns the batches, and the logs that cannot be kept, with the reason.
         """
         now, kept, size = time.time_ns() // 1000, list[Tables](), 0
         batches: Batches = {}
@@ -253,20 +256,20 @@ class Index:
         return batches, left
 
     def commit(self, entries: Batches, places: Set[str]) -> None:
-        """Let batches count; what was known before of logs in these places counts no more.
+        """Make batches valid; what was known before of the same logs is replaced.
 
-        One process at a time does so, and takes up what others did before it. WriteError.
+        One process at a time does so, and merges what others did before it. WriteError.
         """
         self._files.commit(entries, places)
 
 
 def _folder(name: str) -> str:
-    """What stands before the last slash."""
+    """The part before the last slash."""
     return name[: name.rfind("/") + 1]
 
 
 def _names(logs: pa.Table) -> dict[str, list[str]]:
-    """What the logs of each part were called when they were read."""
+    """The names of each part's logs when they were read."""
     found: dict[str, list[str]] = {}
     for part, name in zip(*(logs[column].to_pylist() for column in ("part", "file")), strict=True):
         found.setdefault(part, []).append(name)

@@ -1,4 +1,4 @@
-"""Which filters of an index may have a key that is asked for (frames/key_filters.py)."""
+"""Which filters of an index may have a wanted key (frames/key_filters.py)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from binlogkit.rows.where import Condition, Operand, Where
 if TYPE_CHECKING:
     from binlogkit.rows.schema import TableSchema
 
-#: By column the values of which one must be in an image of a row that is wanted.
+#: By column the values of which one must be in an image of a wanted row.
 Asked: TypeAlias = "dict[str, tuple[Any, ...]]"
 #: The versions of tables.
 Schemas: TypeAlias = "Mapping[tuple[str, str], Sequence[TableSchema]]"
@@ -28,7 +28,7 @@ _USED = (*_DEFINED, "filter")
 
 
 def asked_keys(where: Where) -> Asked:
-    """What conditions ask of columns: values, one of which must be in a row's image."""
+    """What conditions require of columns: values, one of which must be in a row's image."""
     found: Asked = {e.column: (e.value,) for e in where.equals if e.value is not None}
     for condition in where.expressions:
         found |= {name: v for name, v in _of_condition(condition).items() if name not in found}
@@ -52,9 +52,9 @@ def _of_condition(condition: Condition) -> Asked:
 def may_have_keys(
     parts: Sequence[Part], wanted: Filters, schemas: Schemas
 ) -> list[list[bool] | None]:
-    """Of each filter of each part whether it may have a key that is wanted; None: any may be.
+    """For each filter of each part whether it may have a wanted key; None: any may have.
 
-    ``schemas``: the versions of all tables, which tell names that a log by itself does not.
+    ``schemas``: the versions of all tables, with names that a single log lacks.
     """
     asked = asked_keys(wanted.where)
     tables = [part.ledger.get("filters") for part in parts]
@@ -69,7 +69,7 @@ def may_have_keys(
 def may_be_in(
     filters: pa.Table, asked: Asked, schemas: Schemas
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which of some filters may have what is asked for."""
+    """Which of some filters may have a wanted key."""
     found = np.ones(filters.num_rows, bool)
     for definition, rows in _alike(filters):
         hashes = _hashes(definition, asked, schemas)
@@ -79,7 +79,7 @@ def may_be_in(
 
 
 def _alike(filters: pa.Table) -> Iterable[tuple[dict[str, Any], list[int]]]:
-    """The filters of each key: what it is, and in which rows they stand."""
+    """The filters of each key: the key, and the rows of its filters."""
     chosen = filters.select(_DEFINED)
     found: dict[str, tuple[dict[str, Any], list[int]]] = {}
     for i, record in enumerate(chosen.to_pylist()):
@@ -100,7 +100,7 @@ def _hashes(definition: Mapping[str, Any], asked: Asked, schemas: Schemas) -> Ha
 
 
 def _name(column: KeyColumn, asked: Asked, versions: Sequence[TableSchema]) -> str | None:
-    """By which of the names that are asked for a column is called, None where that is not sure."""
+    """The wanted name that means a column; None if that is not certain."""
     if column.name in asked and not column.name.startswith("@"):
         return column.name
     for name in asked:
@@ -113,7 +113,7 @@ def _name(column: KeyColumn, asked: Asked, versions: Sequence[TableSchema]) -> s
 def _may_have(
     filters: pa.ChunkedArray, hashes: Hashes
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which filters may have one of the hashes; a NULL may."""
+    """Which filters may have one of the hashes; a NULL filter always may."""
     found = []
     for chunk in filters.chunks:
         array = chunk if not chunk.null_count else pc.fill_null(chunk, b"")

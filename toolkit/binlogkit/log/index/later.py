@@ -1,4 +1,4 @@
-"""Ledgers of parts that are read when they are asked for, a batch of an index at a time."""
+"""Ledgers of parts that are read on demand, one batch of an index at a time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from binlogkit.log.index.stored import called, ledgers
 
 
 class LaterBatches:
-    """Batches whose tables are read later. Their files are open from the beginning, so that an
-    update that puts others in their place does not take them away; the rows of the batch that was
-    asked last stay in memory."""
+    """Batches whose tables are read on demand.
+
+    Their files are open from the beginning, so that an update that replaces them does no harm; the
+    rows of the last batch read stay in memory.
+    """
 
     def __init__(self) -> None:
         self._files: dict[tuple[str, str], pq.ParquetFile] = {}
@@ -32,7 +34,7 @@ class LaterBatches:
         return (name for other, name in self._files if other == batch)
 
     def table(self, batch: str, name: str, key: str) -> pa.Table:
-        """A part's rows of a table. KeyError: there is none; OSError, pyarrow's errors."""
+        """A part's rows of a table. KeyError: there are none; OSError, pyarrow's errors."""
         if batch != self._latest:
             self._known, self._latest = {}, batch
         if (batch, name) not in self._known:
@@ -43,8 +45,8 @@ class LaterBatches:
 
 
 class Later(Mapping[str, pa.Table]):
-    """The ledger of the part ``key`` in a batch; ``before``: what its logs were called when they
-    were read, ``now``: what they are called."""
+    """The ledger of the part ``key`` in a batch; ``before``: its logs' names when they were read,
+    ``now``: their present names."""
 
     def __init__(
         self, batches: LaterBatches, batch: str, key: str, before: Iterable[str], now: Iterable[str]

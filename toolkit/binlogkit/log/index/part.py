@@ -1,8 +1,8 @@
-"""One log, read by itself: what it tells that others, or a reading of some of it, must know.
+"""One log, read by itself: what other logs, or a reading of some of it, must know.
 
-Nothing in a part depends on other logs: names that DDL in an earlier one gave, what becomes of a
-prepared transaction, whether a file is missing before it are found when parts are joined
-(:mod:`.joined`). So parts are made in any order, anywhere.
+A part does not depend on other logs: names from DDL in an earlier log, the outcome of a prepared
+transaction, and whether a file is missing before it are found when parts are joined
+(:mod:`.joined`). So parts can be made in any order, anywhere.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.carrier import can_seek
 from binlogkit.sources.raw import RawEvent
 
-#: What changes, or shows, what tables are: a statement, a table map, a server's version.
+#: What changes or shows table definitions: a statement, a table map, a server's version.
 Body: TypeAlias = Query | ExecuteLoadQuery | TableMap | str
-#: How many bytes a segment has at least, unless it is told otherwise.
+#: The default minimum size of a segment in bytes.
 SEGMENT = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """``body``, its event, how many events of the log are before it, and the number of its
-    transaction in the log, None outside any."""
+    """``body``, its event, how many events of the log precede it, and the number of its transaction
+    in the log, None outside any."""
 
     event: int
     raw: RawEvent
@@ -65,10 +65,12 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Wrote:
-    """A table that an event may have written without row events, or an incident: ``action`` and
-    ``reason`` as a boundary tells them; ``db``, ``table`` empty for any. ``event``, ``tx``: the
-    numbers of it and its transaction in the log; ``reads`` (pairs of names,
-    one after the other), ``deletes_all``: see TableChange."""
+    """A table that an event may have written without row events, or an incident.
+
+    ``action`` and ``reason`` as in a boundary; ``db``, ``table``: empty for any; ``event``, ``tx``:
+    its number and its transaction's in the log; ``reads`` (pairs of names, flattened),
+    ``deletes_all``: see TableChange.
+    """
 
     event: int
     file: str
@@ -88,18 +90,18 @@ class Wrote:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one log tells by itself, or relay logs of which each goes on inside a transaction.
+    """What one log says by itself, or relay logs that share transactions.
 
-    ``names``: of the logs; ``alone``: what they show of themselves; ``head``: of the first, None
-    where no event is; ``events``, ``transactions``: how many there are; ``stop``: see
-    :class:`Segments`; ``said``: what tells of tables, in order; ``wrote``: what wrote them beside
-    their row events, but for what is said of them; ``gtids``: of the transactions that
-    have ended, ``intact`` those that were read intact; ``next_name``, ``rotated``: what ROTATE
-    names, and when; ``prepared``: the numbers of XA transactions that nothing here decides, by XA
-    id, ``decided``: decisions for others; ``goes_on``: whether a relay log ends inside a
-    transaction; ``unreadable``: why a log cannot be read; ``ledger``: its transactions, and which
-    tables each changed, where rows were counted, and ``extent``, how far these reach; ``read_at``:
-    when it was read whole, in microseconds, where that is not just now.
+    ``names``: of the logs; ``alone``: their facts about themselves; ``head``: the first one's head,
+    None without an event; ``events``, ``transactions``: how many there are; ``stop``: see
+    :class:`Segments`; ``said``: what says something of tables, in order; ``wrote``: writes other
+    than row events, except those in ``said``; ``gtids``: of the transactions that
+    have ended, ``intact`` those that were read intact; ``next_name``, ``rotated``: the log named by
+    ROTATE, and its time; ``prepared``: the numbers of XA transactions that are not decided here, by
+    XA id, ``decided``: decisions for others; ``goes_on``: whether a relay log ends inside a
+    transaction; ``unreadable``: why a log cannot be read; ``ledger``: its transactions and the
+    tables that each changed, if rows were counted, and ``extent``, how far these reach;
+    ``read_at``: when it was read in full (µs), if that is not just now.
     """
 
     names: tuple[str, ...]
@@ -132,7 +134,7 @@ def parts_of(
     segment: int = SEGMENT,
     counting: bool = False,
 ) -> Iterator[Part]:
-    """The parts of logs in their order; a relay log that goes on in the next is one with it."""
+    """The parts of logs in order; a relay log that continues in the next is one part with it."""
     at = 0
     while at < len(carriers):
         end = at + 1
@@ -155,10 +157,11 @@ def part_of(
     segment: int = SEGMENT,
     counting: bool = False,
 ) -> Part:
-    """Read one log by itself, past damage; ``segment``: bytes of a segment at least.
+    """Read one log by itself, past damage; ``segment``: minimum bytes of a segment.
 
     ``carriers``: the log, or several relay logs that are one part; ``counting``: rows are counted,
-    and the part has a ledger. They are not decoded. What cannot be read is in the part, no error.
+    not decoded, and the part has a ledger. What cannot be read is noted in the part and raises no
+    error.
     """
     options = replace(
         options or ReadOptions(), on_damage="report", catalog=None, source=None, threads=1
@@ -180,7 +183,7 @@ def _segments(carriers: Sequence[Carrier], size: int) -> Segments:
     large = not others and (first.size is None or first.size > size)
     try:
         return Segments(size, cuts=large and can_seek(first))
-    except (DamageError, InputError):  # the reading tells
+    except (DamageError, InputError):  # the reading reports
         return Segments(size, cuts=False)
 
 
@@ -282,7 +285,7 @@ def _wrote(number: int, event: Event, tx: int | None, change: TableChange) -> Wr
 
 
 class _Ledger:
-    """Views of one log's windows with the rows of each entry counted."""
+    """Views of one log's windows with the row count of each entry."""
 
     def __init__(self) -> None:
         self._transactions, self._touched, self._totals = Transactions(), Touched(), Totals()
@@ -310,7 +313,7 @@ class _Ledger:
             self._unchecked.append(pa.table(columns, schema=arrow_schema(UNCHECKED)))
 
     def finish(self) -> dict[str, pa.Table]:
-        """What a ledger consists of, by name."""
+        """The tables of a ledger, by name."""
         changes, unchecked = pa.table(self._touched.finish()), pa.concat_tables(self._unchecked)
         transactions, filters = self._transactions.finish(), self.keys.finish()
         return {

@@ -18,7 +18,7 @@ _NONE = np.iinfo(np.int64).min
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Where a part of a log begins: offset of a transaction's first event (0: of the log), and how
-    many events and transactions of the log stand before it."""
+    many events and transactions of the log precede it."""
 
     pos: int = 0
     events: int = 0
@@ -26,8 +26,8 @@ class Segment:
 
 
 class Segments:
-    """A view of one log's windows; ``size``: bytes, after which another segment may begin;
-    ``cuts``: whether the log may be cut at all."""
+    """A view of one log's windows; ``size``: bytes after which another segment may begin; ``cuts``:
+    whether the log may be cut at all."""
 
     def __init__(self, size: int, *, cuts: bool) -> None:
         self._size = size
@@ -35,7 +35,7 @@ class Segments:
         self._ordered = False
         self._end = 0
         self._alone = _Alone()
-        self._going_on = -1  # the latest transaction that has begun
+        self._going_on = -1  # the latest transaction so far
         self._found = [Segment()]
 
     def take(self, window: Window) -> None:
@@ -57,18 +57,18 @@ class Segments:
 
     @property
     def stop(self) -> int | None:
-        """Where a log ends that was read to its end as it lies; None of others."""
+        """Where a plain log that was read to its end without damage ends; None for others."""
         return self._end if self._ordered else None
 
     def finish(self) -> tuple[Segment, ...]:
-        """The segments in order, one where the log cannot be cut."""
+        """The segments in order; one if the log cannot be cut."""
         if not self._cuts:
             return (Segment(),)
         ends = len(self._found) > 1 and self._found[-1].pos == self.stop
         return tuple(self._found[:-1] if ends else self._found)
 
     def _cut(self, stretch: Stretch) -> None:
-        """Begin other segments at transactions of a stretch, or behind its end."""
+        """Begin new segments at transactions of a stretch, or after its end."""
         offsets = stretch.positions
         numbers, events = np.unique(stretch.entries["tx"], return_index=True)
         for number, event in zip(numbers.tolist(), events.tolist(), strict=True):
@@ -87,8 +87,9 @@ class Segments:
 class _Alone:
     """Whether each transaction of a log can be read without those before it.
 
-    A server's can; but rows for a table id whose map stands in an earlier transaction are read, and
-    a second format description may change how. What stands behind damage needs what is before it.
+    Those that a server wrote can. But rows are also read if their table id's map is in an earlier
+    transaction, and a second format description may change the decoding. What comes after damage
+    needs what is before it.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Which segments of logs can hold row changes that are wanted, by what an index knows of them."""
+"""Which segments of logs can hold wanted row changes, by an index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from binlogkit.rows.filters import Filters
 if TYPE_CHECKING:
     from binlogkit.rows.schema import TableSchema
 
-#: The tables of an index that tell it.
+#: The tables of an index that are needed for it.
 LEDGER = ("transactions", "changes", "filters")
 _MICROSECOND = 1_000_000
 #: Numbers of transactions in a log.
@@ -32,10 +32,10 @@ def selected(
     wanted: Filters,
     schemas: Mapping[tuple[str, str], Sequence[TableSchema]],
 ) -> list[bool]:
-    """Of each segment whether it matters: rather too often than too seldom.
+    """Which segments are relevant; in doubt, a segment is.
 
-    A log with damage does, since that is reported whatever is wanted, and so does one of which it
-    is not known what its transactions changed. ``schemas``: the tables' versions.
+    A damaged log always is, since damage is reported whatever is wanted. So is a log if it is not
+    known what its transactions changed. ``schemas``: the tables' versions.
     """
     keyed = may_have_keys(parts, wanted, schemas)
     changed = [_changed(part, wanted, may) for part, may in zip(parts, keyed, strict=True)]
@@ -55,8 +55,10 @@ def selected(
 def with_statements(
     positions: Sequence[Position], parts: Sequence[Part], chosen: Sequence[bool]
 ) -> list[bool]:
-    """The segments that matter, and those with statements that do something to tables, or may:
-    all of a log with XA transactions, and the last one of all."""
+    """The relevant segments, and those with statements that affect tables, or may.
+
+    That includes all of a log with XA transactions, and the last segment of all.
+    """
     found = list(chosen)
     for i, (position, following) in enumerate(_pairs(positions)):
         part = parts[position.part]
@@ -73,7 +75,7 @@ def _statements(part: Part) -> Iterator[int]:
 
 
 def _pairs(positions: Sequence[Position]) -> Iterator[tuple[Position, Position | None]]:
-    """Each segment with the one that follows in its log."""
+    """Each segment with the next one of its log."""
     for i, position in enumerate(positions):
         following = positions[i + 1] if i + 1 < len(positions) else None
         same = following is not None and following.part == position.part
@@ -81,7 +83,7 @@ def _pairs(positions: Sequence[Position]) -> Iterator[tuple[Position, Position |
 
 
 def _in_place(position: Position, following: Position | None, parts: int, wanted: Filters) -> bool:
-    """Whether a segment is of a wanted source, and between the positions that are wanted."""
+    """Whether a segment is of a wanted source and between the wanted positions."""
     if wanted.sources and position.source is not None and position.source not in wanted.sources:
         return False
     start, stop = wanted.start_position, wanted.stop_position
@@ -93,9 +95,9 @@ def _in_place(position: Position, following: Position | None, parts: int, wanted
 
 
 def _changed(part: Part, wanted: Filters, may: Sequence[bool] | None) -> _Numbers | None:
-    """The transactions of a part that changed what is wanted, None where that is not known.
+    """The transactions of a part that changed what is wanted; None if not known.
 
-    ``may``: of each table of ``part.ledger["filters"]`` whether it may have a key that is wanted.
+    ``may``: for each row of ``part.ledger["filters"]`` whether it may have a wanted key.
     """
     changes, transactions = part.ledger.get("changes"), part.ledger.get("transactions")
     if (
@@ -124,7 +126,8 @@ def _changed(part: Part, wanted: Filters, may: Sequence[bool] | None) -> _Number
 
 
 def _outside(part: Part, changes: pa.Table, wanted: Filters) -> bool:
-    """Whether a log has rows of the tables outside of any transaction: no change tells them."""
+    """Whether a log has rows of the tables outside any transaction, which ``changes`` does not
+    list."""
     filters = part.ledger["filters"]
     if wanted.tables:
         filters = filters.filter(of_tables(filters, wanted.tables))
@@ -133,7 +136,7 @@ def _outside(part: Part, changes: pa.Table, wanted: Filters) -> bool:
 
 
 def _in_time(part: Part, wanted: Filters) -> bool:
-    """Whether a log's events, or the commits of its transactions, may be of the wanted time."""
+    """Whether a log's events, or the commits of its transactions, may be in the wanted time."""
     transactions = part.ledger.get("transactions")
     seconds = [
         second
@@ -153,7 +156,7 @@ def _in_time(part: Part, wanted: Filters) -> bool:
 
 
 def _wanted(transactions: pa.Table, wanted: Filters) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which transactions may be wanted: one without a commit time is, at any time."""
+    """Which transactions may be wanted; one without a commit time always may."""
     found = np.ones(transactions.num_rows, bool)
     if wanted.threads:
         threads = np.asarray(pc.fill_null(transactions["thread_id"], -1))
@@ -170,7 +173,7 @@ def _wanted(transactions: pa.Table, wanted: Filters) -> np.ndarray[tuple[int], n
 
 
 def _of_keys(changes: pa.Table, filters: pa.Table, may: Sequence[bool]) -> pa.Array:
-    """Which changes are of a table that may have a key that is wanted, or has no filter."""
+    """Which changes are of a table that may have a wanted key, or has no filter."""
     tables = zip(filters["db"].to_pylist(), filters["table"].to_pylist(), strict=True)
     told: dict[tuple[str, str], bool] = {}
     for name, maybe in zip(tables, may, strict=True):

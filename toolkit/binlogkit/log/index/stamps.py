@@ -1,4 +1,4 @@
-"""What tells whether logs have changed since they were read, and which of them are known."""
+"""Stamps that show whether logs have changed since they were read."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.sources.carriers.urls import is_url
 
 _LOOKED_AT = 4096  # bytes at both ends of a log
-_FLAGS = 4 + 17  # where the first event's flags stand in a log
+_FLAGS = 4 + 17  # offset of the first event's flags in a log
 _IN_USE = 0x01
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What tells whether a log has changed: where it lies, its size, None where that is not known,
-    and a hash of both its ends, or what a store's listing says of it."""
+    """A log's stamp: path, size (None if not known), and a hash of both its ends or the data of a
+    store's listing."""
 
     place: str
     size: int | None
@@ -29,8 +29,10 @@ class Stamp:
 
 
 def stamp_of(carrier: Carrier) -> Stamp:
-    """The stamp of a log as it lies there, of a store's object what its listing says; InputError
-    where it cannot be opened."""
+    """The stamp of a log in its present state; for a store's object from its listing.
+
+    InputError: it cannot be opened.
+    """
     place = place_of(carrier)
     if carrier.state is not None:
         return Stamp(place, carrier.size, carrier.state)
@@ -58,13 +60,13 @@ def _some(file: BinaryIO) -> bytes:
 
 
 def place_of(carrier: Carrier) -> str:
-    """Where a log lies, whatever folder it is named from; of a URL no secret."""
+    """A log's absolute path, or its URL without secrets."""
     place = carrier.location or carrier.name
     return carrier.name if is_url(place) else os.path.abspath(place)  # noqa: PTH100  links are kept
 
 
 def stamp_or_none(carrier: Carrier) -> Stamp | None:
-    """The stamp of a log, None where it cannot be opened."""
+    """The stamp of a log; None if it cannot be opened."""
     try:
         return stamp_of(carrier)
     except InputError:  # whoever reads it reports it
@@ -74,8 +76,7 @@ def stamp_or_none(carrier: Carrier) -> Stamp | None:
 def known_ones(
     stamps: Sequence[Stamp | None], known: Mapping[tuple[Stamp, ...], str]
 ) -> list[tuple[int, int, str]]:
-    """The logs in runs: the first, the one after the last, and their part, "" of what is not
-    known."""
+    """The logs in runs: the first, the one after the last, and their part; "" if not known."""
     lengths = sorted({len(stamps) for stamps in known}, reverse=True)
     found: list[tuple[int, int, str]] = []
     at = 0

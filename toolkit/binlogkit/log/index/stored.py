@@ -1,7 +1,7 @@
 """Parts as tables, and tables as parts: what an index keeps of each log.
 
 The tables' columns are declared in ``frames/fields`` (docs/index.md). Statements and table maps are
-kept as their events' bytes, too, and read from those again, so that nothing is lost on the way.
+kept as their events' bytes and parsed again from them, so that nothing is lost.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from binlogkit.rows.soundness.finding import finding
 from binlogkit.rows.transactions import Outcome
 from binlogkit.sources.raw import EventHeader, RawEvent
 
-#: The tables of what transactions did.
+#: The tables of transactions' effects.
 LEDGER = ("transactions", "statements", "changes", "totals", "filters", "unchecked")
 #: All others.
 TOLD = tuple(name for name in INDEX if name not in LEDGER)
@@ -60,14 +60,14 @@ _LOSS = tuple(field.name for field in fields(Loss))
 
 
 def can_be_kept(part: Part) -> bool:
-    """Whether a part can be kept: what has no format description is read each time."""
+    """Whether a part can be kept: one without a format description is read each time."""
     begins = bool(part.said) and isinstance(part.said[0].body, str)
     return part.head is not None and part.unreadable is None and begins
 
 
 def to_tables(key: str, part: Part, stamps: Iterable[Record]) -> Tables:
-    """The tables of a part; ``key``: its name in the index; ``stamps``: of each of its files what
-    tells whether it has changed, and when it was read."""
+    """The tables of a part; ``key``: its name in the index; ``stamps``: for each of its files the
+    stamp and when it was read."""
     records = {
         "logs": list(_logs(part, list(stamps))),
         "segments": [
@@ -93,7 +93,7 @@ def to_tables(key: str, part: Part, stamps: Iterable[Record]) -> Tables:
 
 
 def without_values(part: Part) -> Part:
-    """A part without what tells values: the texts of statements, filters of keys."""
+    """A part without values: no statement texts, no filters of keys."""
     emptied = {name: _emptied(part.ledger[name], column) for name, column in _VALUES}
     return replace(part, ledger={**part.ledger, **emptied})
 
@@ -105,9 +105,9 @@ def _emptied(table: pa.Table, column: str) -> pa.Table:
 
 
 def to_parts(tables: Mapping[str, pa.Table], files: Mapping[str, Sequence[str]]) -> dict[str, Part]:
-    """The parts in tables, by their names; with as much of their ledger as is there.
+    """The parts in tables, by name, with the part of their ledger that is there.
 
-    ``files``: what the logs of each are called now; a part that has none is left out.
+    ``files``: the present names of each part's logs; a part without any is left out.
     """
     of = {name: _by_part(tables[name]) for name in TOLD}
     kept = {name: ledgers(tables[name]) for name in LEDGER if name in tables}
@@ -124,7 +124,7 @@ def to_parts(tables: Mapping[str, pa.Table], files: Mapping[str, Sequence[str]])
 
 
 def ledgers(table: pa.Table) -> dict[str, pa.Table]:
-    """A table's rows by their part, which stand together."""
+    """A table's rows by their part; a part's rows are adjacent."""
     column = table.column("part").combine_chunks()
     runs = pc.run_end_encode(column)
     ends = pairwise([0, *runs.run_ends.to_pylist()])
@@ -133,7 +133,7 @@ def ledgers(table: pa.Table) -> dict[str, pa.Table]:
 
 
 def called(table: pa.Table, files: Mapping[str, str]) -> pa.Table:
-    """A table with its files called otherwise."""
+    """A table with other file names."""
     known, now = pa.array(files.keys(), pa.string()), pa.array(files.values(), pa.string())
     for name in _FILES if known != now else ():
         if name in table.column_names:
@@ -143,12 +143,12 @@ def called(table: pa.Table, files: Mapping[str, str]) -> pa.Table:
 
 
 def _renamed(records: list[Record], files: Mapping[str, str]) -> list[Record]:
-    """Records with their files called otherwise."""
+    """Records with other file names."""
     return [r | {"file": files[r["file"]]} if "file" in r else r for r in records]
 
 
 def _by_part(table: pa.Table) -> dict[str, list[Record]]:
-    """A table's records by their part, in the order that they stand in."""
+    """A table's records by their part, in order."""
     pairs = groupby(table.to_pylist(), itemgetter("part"))
     return {key: list(found) for key, found in pairs}
 
@@ -201,7 +201,7 @@ def _facts(record: Record) -> FileFacts:
 
 
 def _gtids(text: str) -> GtidSet:
-    """A set from its text; damaged logs have numbers that no server gives."""
+    """A set from its text; damaged logs have numbers that no server assigns."""
     intervals: dict[str, list[tuple[int, int]]] = {}
     for part in filter(None, text.split(",")):
         sid, *pieces = part.strip().split(":")
@@ -268,7 +268,7 @@ def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
     )
 
 
-# ---- what was said of tables ------------------------------------------------------------------
+# ---- table definitions --------------------------------------------------------------------------
 
 
 def _definition(said: Said) -> Record:

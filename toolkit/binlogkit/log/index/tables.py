@@ -1,4 +1,4 @@
-"""Which rows of an index's tables are of some tables."""
+"""Which rows of an index's tables belong to some tables."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from binlogkit.rows.filters import TableName
 
 
 def of_tables(table: pa.Table, tables: Sequence[TableName]) -> pa.ChunkedArray:
-    """Which rows of a table are of one of these, by names in small letters, as some servers have
-    them."""
+    """Which rows of a table belong to one of these; names are compared in lower case, for servers
+    that store them so."""
     dbs, names = (pc.utf8_lower(table[column]) for column in ("db", "table"))
     found = pa.array(np.zeros(table.num_rows, bool))
     for name in tables:

@@ -1,4 +1,4 @@
-"""Which logs changed what, from an index alone: no log is looked at."""
+"""Which logs changed what, from an index alone: no log is opened."""
 
 from __future__ import annotations
 
@@ -36,15 +36,14 @@ def touched(
     where: WhereArg = None,
     minutes: bool = False,
 ) -> pa.Table:
-    """Which of the logs that the folder ``index`` knows changed what: :data:`TOUCHED` in Arrow.
+    """Which logs in the folder ``index`` changed what: :data:`TOUCHED` in Arrow.
 
-    One row for each log, table and operation, with ``minutes`` for each minute, too. ``where``:
-    only logs and tables that may have changed rows with these values of the table's key, or of
-    its first column, ``COLUMN=VALUE`` or an expression as for ``rows``: none that did is missing,
-    some .6 % of those that did not come, and where a log does not tell the key, or holds values
-    without a plain form, it comes. No log is looked at: it is told what was there at ``read_at``.
-    Damaged logs always come. Errors: InputError: ``index`` is no index of this version;
-    UsageError.
+    One row for each log, table and operation; with ``minutes`` also for each minute. ``where``:
+    only logs and tables that may have changed rows with these values of the table's key, or of its
+    first column, ``COLUMN=VALUE`` or an expression as for ``rows``: no log that did is missing, and
+    about 0.6 % of the others are included. A log is also included if its key is not known or values
+    have no plain form. No log is opened: the answer holds as of ``read_at``. Damaged logs are
+    always included. Errors: InputError: ``index`` is no index of this version; UsageError.
     """
     tables = [parse_table_name(text) for text in texts("table", table)]
     ops, asked = texts("op", op), asked_keys(parse_where(where))
@@ -96,8 +95,7 @@ def _grouped(totals: pa.Table, *, minutes: bool) -> pa.Table:
 
 
 def _told(found: pa.Table, logs: pa.Table) -> pa.Table:
-    """What was found, with what is known of each log, in the order of their names; and damaged
-    logs of which nothing was found."""
+    """The result with what is known of each log, by name, and damaged logs without changes."""
     told = logs.append_column("damaged", pc.greater(logs["damages"], 0)).drop(["damages"])
     joined = found.join(told, ["part", "file"], join_type="left outer")
     others = told.filter(told["damaged"]).join(found, ["part", "file"], join_type="left anti")

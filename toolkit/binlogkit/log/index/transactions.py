@@ -1,5 +1,5 @@
-"""The transactions, statements and boundaries of logs, from what an index keeps of each: as one
-reading of all tells them."""
+"""The transactions, statements and boundaries of logs, from an index, as one reading of all would
+give them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from binlogkit.rows.window import SEQ_SHIFT
 def joined_transactions(
     parts: Sequence[Part], joined: Joined, wanted: Filters, files: Sequence[str]
 ) -> pa.Table:
-    """The transactions that are wanted, in log order; ``parts`` have their ledger, and are not cut.
+    """The wanted transactions, in log order; ``parts`` have their ledger and are not cut.
 
     ``files``: the names of all logs.
     """
@@ -35,8 +35,8 @@ def joined_transactions(
 
 
 def joined_statements(parts: Sequence[Part], joined: Joined, sources: Set[str]) -> pa.Table | None:
-    """The statements of these servers' logs, of all where none is named, in log order; None: the
-    index has not their texts."""
+    """The statements of these servers' logs, of all if none is named, in log order; None: the index
+    lacks their texts."""
     schema = arrow_schema(STATEMENT)
     found = [schema.empty_table()]
     for position in joined.positions:
@@ -54,10 +54,10 @@ def joined_statements(parts: Sequence[Part], joined: Joined, sources: Set[str]) 
 def joined_boundaries(
     parts: Sequence[Part], joined: Joined, sources: Set[str], files: Sequence[str]
 ) -> pa.Table | None:
-    """The boundaries in these servers' logs, of all where none is named, in log order; None: the
-    index has not the texts of statements.
+    """The boundaries in these servers' logs, of all if none is named, in log order; None: the index
+    lacks statement texts.
 
-    ``joined`` with what happened; ``files``: the names of all logs.
+    ``joined`` with ``happened``; ``files``: the names of all logs.
     """
     statements = joined_statements(parts, joined, frozenset())
     if statements is None:
@@ -73,7 +73,7 @@ def joined_boundaries(
         number = number + len(one.changes) if one.event == last else 0
         first, last = number, one.event
         if (sources and one.source not in sources) or (one.tx is not None and one.tx not in of):
-            continue  # of another server, or another log has its transaction
+            continue  # of another server, or the transaction is in another log
         gtid, commit = (None, None) if one.tx is None else of[one.tx]
         told: Record = {
             "source": one.source, "file": one.file, "pos": one.pos, "end_pos": one.end_pos,
@@ -102,7 +102,7 @@ def _of(part: Part, position: Position, decisions: Mapping[int, Decision]) -> pa
 
 
 def _decided(columns: Mapping[str, Any], decisions: Mapping[int, Decision]) -> dict[str, Any]:
-    """What other logs decided."""
+    """Decisions by other logs."""
     names = ("outcome", "resolved_file", "resolved_pos")
     told = {name: columns[name].to_pylist() for name in names}
     for number, decision in decisions.items():
@@ -112,6 +112,6 @@ def _decided(columns: Mapping[str, Any], decisions: Mapping[int, Decision]) -> d
 
 
 def _first(table: pa.Table, seen: GtidSet) -> pa.Array:
-    """Which did not come before in another log."""
+    """Which did not occur in an earlier log."""
     gtids = table.column("gtid").to_pylist()
     return pa.array([gtid is None or gtid not in seen for gtid in gtids])

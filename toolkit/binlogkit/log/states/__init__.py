@@ -1,1 +1,1 @@
-"""Rows that a log shows: tables as of a point, forwards or back, what differs, lives of rows."""
+"""Rows by a log: tables as of a point, forwards or backwards, differences, and lives of rows."""

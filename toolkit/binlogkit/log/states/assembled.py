@@ -1,4 +1,4 @@
-"""A state put together: the rows that a replay came to, and all that makes them uncertain."""
+"""Assembles a state: the rows of a replay, and everything that makes them uncertain."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def assembled(
 ) -> TableState:
     """A table's state.
 
-    ``rows``, ``findings``, and whether they are determined (``replayed``): of the replay;
-    ``doubts``, ``notes``: more findings (:mod:`doubts`), those of ``gaps`` beside; ``place``: the
-    position and the GTIDs at which it is; ``after_gaps``: how many rows are determined in spite of
-    the gaps. The rest as of :class:`TableState`.
+    ``rows``, ``findings``, and whether they are determined (``replayed``): from the replay;
+    ``doubts``, ``notes``: more findings (:mod:`doubts`), besides those about ``gaps``; ``place``:
+    its position and GTIDs; ``after_gaps``: how many rows are determined despite the gaps. The rest
+    is as in :class:`TableState`.
     """
     sound = replayed and all(one["determined"] for one in doubts)
     certain = rows.num_rows if sound else 0

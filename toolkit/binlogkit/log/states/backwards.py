@@ -1,4 +1,4 @@
-"""Tables of a log as of a point, backwards from a base that was taken later."""
+"""Tables as of a point, computed backwards from a later base."""
 
 from __future__ import annotations
 
@@ -37,8 +37,10 @@ _DROPS = ("drop", "drop_database")
 
 
 class Back:
-    """A log read once for states as of some points, each before the base that ``given`` names;
-    ``names``: of the tables as of the points, None for all of the base."""
+    """A log read once for states of tables, as of points before the base in ``given``.
+
+    ``names``: the tables' names at the points; None for all of the base.
+    """
 
     def __init__(self, log: Streams, names: list[str] | None, given: TableArgs) -> None:
         from binlogkit.log.states.reading import StateReading
@@ -71,8 +73,7 @@ class Back:
         return self.there(point) if self._names is None else self._names
 
     def there(self, point: Point) -> list[str]:
-        """The tables that may be there at the point: those of the base, and those of its databases
-        that are gone since."""
+        """The tables that may exist at the point: the base's, and dropped ones of its databases."""
         from binlogkit.log.states.named import tables_at
 
         between = self._between(point)
@@ -88,7 +89,7 @@ class Back:
         return sorted({*gone, *self._there(between)})
 
     def _there(self, between: Sequence[Boundary]) -> Iterator[str]:
-        """What the base's tables were called at the point."""
+        """The names of the base's tables at the point."""
         from binlogkit.analyses.point_in_time.findings import StateFindings
 
         for name in self._bases.tables:
@@ -110,7 +111,8 @@ class Back:
         return self._reaches[point]
 
     def at(self, point: Point, table: str, *, read: bool = True) -> TableState:  # noqa: ARG002
-        """A table's state; ``read`` is that of States, which has all tables in one reading."""
+        """A table's state; ``read`` exists to match ``States``: here one reading covers all
+        tables."""
         from binlogkit.analyses.point_in_time import rewind
         from binlogkit.analyses.point_in_time.until import Contained
 
@@ -189,7 +191,7 @@ class Back:
         return set() if self._log.options.catalog is not None else self._before.stops
 
     def _between(self, point: Point) -> list[Boundary]:
-        """What happened to tables since the point that the base holds."""
+        """What happened to tables between the point and the base."""
         reach, held = self.reach(point), self._base.numbers
         return [
             b for b in self.reading.boundaries
@@ -208,12 +210,12 @@ class Back:
             raise UsageError(f"{now} was called {then} at that point: ask for {then}")
 
     def _all_names(self, names: Sequence[Name]) -> set[Name]:
-        """All names under which the log may have changes of the tables of these names."""
+        """All names under which the log may have changes of these tables."""
         written = [written_table_name(*name) for name in names]
         return {_pair(name) for name in all_names(self.reading.boundaries, written)}
 
     def _layout(self, name: Name) -> TableFacts:
-        """What is known of the table as the base has it."""
+        """What is known of the table as it is in the base."""
         base = self._bases.tables.get(name)
         layout = self.reading.history.layout(name, frozenset(self._base.numbers))
         if base is None:
@@ -224,7 +226,7 @@ class Back:
         return facts
 
     def _above(self, names: Sequence[Name]) -> list[str]:
-        """The tables from which foreign keys may have changed these, as far as anything tells."""
+        """The tables from which foreign keys may have changed these, by all known definitions."""
         definitions = list(self.reading.given.values())
         if self._bases.catalog is not None:
             definitions += self._bases.catalog.tables()
@@ -239,7 +241,7 @@ class Back:
         return ever_above(self.reading.boundaries, names, found)
 
     def _gtids(self, reach: Between) -> GtidSet | None:
-        """The transactions that the state holds: the base's without those that were taken back."""
+        """The transactions that the state holds: the base's without the undone ones."""
         if self._base.gtids is None:
             return None
         import pyarrow as pa
@@ -262,7 +264,7 @@ def _pair(table: str) -> Name:
 
 
 def _no_rows() -> Any:
-    """The rows of a table that the base does not have: it is gone."""
+    """The rows of a table that is gone in the base: none."""
     import pyarrow as pa
 
     return pa.table(

@@ -1,4 +1,4 @@
-"""The stretch between a point and a later base: what may be missing there, and what lies on it."""
+"""The stretch between a point and a later base: which changes lie there or may be missing there."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from binlogkit.log.states.images.contradictions import Contradiction
     from binlogkit.log.streams import Streams
 
-_ANYWHERE = (1 << 63) - 1  # the place of gaps of which nothing can be said to come later
+_ANYWHERE = (1 << 63) - 1  # the place of gaps that cannot be placed before anything
 _LATER = "the point that is asked for is later than the base: a state back from it is one of before"
 _NO_ROOM = "what stands outside any transaction cannot be placed: the base has no position"
 
 
 class Between(Reach):
-    """The way from a base back to a point: ``concerns`` tells whether what is missing at a place
-    may be missing on it, ``outside`` whether what stands there outside any transaction lies on it.
+    """The way from a base back to a point.
 
-    ``base``: what the base holds. UsageError for a point that is later than the base.
+    ``concerns``: whether something missing at a place of the logs may be missing on the way;
+    ``outside``: whether what is outside any transaction at a place lies on it. ``base``: what the
+    base holds. UsageError for a point that is later than the base.
     """
 
     def __init__(
@@ -45,11 +46,11 @@ class Between(Reach):
         self._begun = Places(transactions, self._files, "file", "pos").last(inside, (-1, 0))
 
     def concerns(self, file: str, pos: int | None) -> bool:
-        """Whether what is missing at a place of the logs may be missing on the way."""
+        """Whether something missing at a place of the logs may be missing on the way."""
         return not self._before(file, pos) and not self._after(file, pos)
 
     def outside(self, file: str, pos: int) -> bool:
-        """Whether what stands outside any transaction lies on the way."""
+        """Whether what is outside any transaction lies on the way."""
         if self.holds(file, pos):
             return False
         if self._base.place is None:
@@ -57,11 +58,11 @@ class Between(Reach):
         return not self._after(file, pos)
 
     def gaps(self, found: Iterable[Gap]) -> Iterator[Gap]:
-        """Those that may lie on the way."""
+        """The gaps that may lie on the way."""
         return (g for g in found if g.seq == _ANYWHERE or self.concerns(g.file, g.pos))
 
     def shows(self, found: Contradiction) -> bool:
-        """Whether a change outside of the logs may lie on the way."""
+        """Whether a change outside the logs may lie on the way."""
         shown, since = found.shown, found.since
         return not self.holds(shown.file, shown.pos) and not self._after(since.file, since.pos)
 
@@ -81,7 +82,8 @@ class Between(Reach):
         return found
 
     def _before(self, file: str, pos: int | None) -> bool:
-        """Whether a gap certainly ends before the point: something later was read there."""
+        """Whether a gap certainly ends before the point: something later was read that the point
+        includes."""
         number = self._files.get(file, len(self._files))
         if pos is None:
             return number <= self._end[0]
@@ -93,7 +95,7 @@ class Between(Reach):
 
 
 def _last(log: Streams, base: Since) -> FilePos:
-    """The place, a file's number and a position, from which on nothing is in the base."""
+    """The place (file number, position) from which on nothing is in the base."""
     last = (len(log.files), 0)
     place = base.trusted
     if place is not None:

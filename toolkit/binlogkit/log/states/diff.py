@@ -1,4 +1,4 @@
-"""What differs in a table between two points of a log."""
+"""The differences of a table between two points of a log."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _OTHER_KEY = "The key is another one at the second point: rows are compared as a
 
 @dataclass(frozen=True, slots=True)
 class TableDifference:
-    """What differs in a table between two points.
+    """The differences of a table between two points.
 
-    ``rows``: as analyses.point_in_time.DIFFERENCE says, ``before`` and ``after`` structs of the
+    ``rows``: as analyses.point_in_time.DIFFERENCE says, ``before`` and ``after`` as structs of the
     table's columns; ``before``, ``after``: the states at the points; ``findings``: of both, one of
-    each kind; ``key``: the columns that rows were compared by, none for a multiset.
+    each kind; ``key``: the columns by which rows were compared, empty for a multiset.
     """
 
     table: tuple[str, str]
@@ -54,7 +54,7 @@ class TableDifference:
 
     @property
     def unknown_cells(self) -> int:
-        """How many cells of the rows that differ the log does not determine."""
+        """How many cells of the differing rows the log does not determine."""
         sides = zip((self.before, self.after), self._compared.there, strict=True)
         lists = (state.rows["unknown"].take(at[at >= 0]) for state, at in sides)
         return sum(len(chunk.flatten()) for column in lists for chunk in column.chunks)
@@ -69,7 +69,7 @@ class TableDifference:
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """What it stands on that the log does not show, a sentence each."""
+        """The assumptions behind the answer that the log cannot show, a sentence each."""
         return self.after.assumes
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -128,7 +128,7 @@ def difference_of(
     same = one.key == other.key or not (one.rows.num_rows and other.rows.num_rows)
     key = other.key if same else ()
     counts = [states.reach(point).counts for point in points]
-    # Backwards nothing tells which change a row was made by.
+    # Backwards it is not known which change made a row.
     altered = how.get("back_from") is not None or any(
         boundary.action == "alter" and counts[0](boundary.tx) != counts[1](boundary.tx)
         for boundary in states.reading.boundaries
@@ -144,7 +144,8 @@ def _earlier(
 ) -> TableState:
     """The state at the first point of the table that has the name at the second.
 
-    Where no table had the name it is the table that was renamed to it since; else there was none.
+    If no table had the name, it is the table that was renamed to it since; otherwise there was
+    none.
     """
     there, reaches = states.there(first), [states.reach(point) for point in (first, second)]
     if written_table_name(*name) in there:
@@ -162,7 +163,7 @@ def _earlier(
 
 
 def _but_beginning(findings: pa.Table) -> pa.Table:
-    """The findings of a table that was not there."""
+    """The findings of a table that did not exist."""
     import pyarrow.compute as pc
 
     return findings.filter(pc.not_equal(findings["finding"], "no_beginning"))

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 def table_states(
     log: Streams, tables: Iterable[str] | None, **given: Unpack[PointArgs]
 ) -> Iterator[TableState]:
-    """See :meth:`Log.states`; the log is read once for all tables, and once more for a table that
-    the first reading shows to have been another, or to have had another key, or that goes back."""
+    """See :meth:`Log.states`.
+
+    The log is read once for all tables; again for a table whose first reading shows that it was
+    another table, had another key, or must be computed backwards.
+    """
     if tables is None and given.get("key") is not None:
         raise UsageError("key is that of a table: name it")
     (point,) = points = [Point(log, given)]
@@ -32,7 +35,7 @@ def table_states(
 def states_of(
     log: Streams, names: list[str] | None, points: Sequence[Point], given: TableArgs
 ) -> States | Back:
-    """What gives the states of tables as of some points."""
+    """Gives the states of tables as of some points."""
     if given.get("back_from") is None:
         return States(log, names, points, given)
     return Back(log, names, given)

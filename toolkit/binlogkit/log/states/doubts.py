@@ -1,4 +1,4 @@
-"""What makes an answer about a table uncertain beside its changes, as findings."""
+"""What makes an answer about a table uncertain apart from its changes, as findings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def doubts_of(
     counted: frozenset[int],
     supposed: Iterable[Supposition] = (),
 ) -> list[dict[str, Any]]:
-    """What the changes of the table itself do not show; ``supposed``: what is of them."""
+    """Doubts that the table's own changes do not show; ``supposed``: suppositions about them."""
     names = {one.name: one for one in supposed}
     found = [doubt("supposition", str(one)) for one in names.values()]
     return found + _of_engine(layout, history, counted)
@@ -46,7 +46,7 @@ def doubts_of(
 def _of_engine(
     layout: TableFacts, history: History, counted: frozenset[int]
 ) -> list[dict[str, Any]]:
-    """What the table's engine makes of its rows."""
+    """Doubts from the table's engine."""
     engine = (layout.engine or "").upper()
     if engine == "BLACKHOLE":
         return [doubt("blackhole", _BLACKHOLE)]
@@ -78,9 +78,12 @@ def standing(
     above: Sequence[str],
     reach: Reach,
 ) -> list[Gap]:
-    """The gaps after which the table's rows are not determined: they stand before the point,
-    concern it or a table ``above`` from which foreign keys change it, and it was not made or
-    emptied since. One that may hold DDL: not made, by a statement that says all of it."""
+    """The gaps that leave the table's rows undetermined.
+
+    They come before the point, concern the table or one ``above`` it, from which foreign keys
+    change it, and it was not created or emptied since. After a gap that may hold DDL only a
+    complete CREATE TABLE counts.
+    """
     emptied = [b for b in boundaries if b.empties and b.name == name and reach.counts(b.tx)]
     if names != {name}:
         emptied = []
@@ -99,7 +102,7 @@ def standing(
 
 
 def of_gaps(gaps: list[Gap]) -> list[dict[str, Any]]:
-    """The gaps as findings; changes outside the log as one, of the first of them."""
+    """The gaps as findings; changes outside the log as one finding, at the first of them."""
     unlogged = [gap for gap in gaps if gap.code == UNLOGGED]
     found = [
         doubt("base_gap" if g.code == BASE else "gap", g.found, file=g.file, pos=g.pos)
@@ -114,7 +117,7 @@ def of_gaps(gaps: list[Gap]) -> list[dict[str, Any]]:
 
 
 def doubts_of_bases(bases: Iterable[TableSnapshot], layout: TableFacts) -> list[dict[str, Any]]:
-    """What is doubtful of a table's base, and of how the log goes on with it."""
+    """Doubts about a table's base and the log's continuation of it."""
     told = []
     for base in bases:
         told += [doubt("base", text) for text in base.doubts]
@@ -131,7 +134,7 @@ def doubts_of_bases(bases: Iterable[TableSnapshot], layout: TableFacts) -> list[
 def doubt(
     name: str, meaning: str, count: int = 1, file: str | None = None, pos: int | None = None
 ) -> dict[str, Any]:
-    """A finding by which a state is not determined; ``file``, ``pos``: where it is met first."""
+    """A finding that leaves a state undetermined; ``file``, ``pos``: where it was first met."""
     told = {"finding": name, "determined": False, "meaning": meaning, "count": count}
     return told | {"file": file, "pos": pos}
 
@@ -142,7 +145,7 @@ def noted(name: str, meaning: str, count: int = 1) -> dict[str, Any]:
 
 
 def with_more(findings: pa.Table, more: list[dict[str, Any]]) -> pa.Table:
-    """Findings as a table, and more."""
+    """A table of findings with further ones."""
     import pyarrow as pa
 
     if not more:

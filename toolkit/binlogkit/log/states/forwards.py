@@ -1,4 +1,4 @@
-"""A table of a log as of a point: which changes, columns and key the analysis is given."""
+"""A table as of a point, computed forwards: selects its changes, columns and key."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "
 
 
 class States:
-    """A log read once for states of tables as of some points; ``given``: what they have in common.
+    """A log read once for states of tables as of some points; ``given``: their common arguments.
 
-    ``names``: of the tables, None for all that the log names; ``cascaded``: by table what foreign
-    keys did to its rows, of those whose states were taken, if ``keep_cascaded``; ``before``: keeps
-    rows as some changes find them.
+    ``names``: the tables, None for all that the log names; ``cascaded``: by table what foreign keys
+    did to its rows, for states that were taken, if ``keep_cascaded``; ``before``: keeps rows as
+    they were before some changes.
     """
 
     def __init__(
@@ -104,11 +104,11 @@ class States:
         self.cascaded: dict[Name, tuple[Cascaded, ...]] = {}
 
     def tables(self, point: Point) -> list[str]:
-        """The tables whose states are wanted; of all those that may be there at the point."""
+        """The wanted tables; by default all that may exist at the point."""
         return self.there(point) if self._names is None else self._names
 
     def there(self, point: Point) -> list[str]:
-        """The tables that the log names and that may be there at the point."""
+        """The tables that the log names and that may exist at the point."""
         from binlogkit.log.states.named import tables_at
 
         found = tables_at(self.reading.history, self.reading.boundaries, self.reach(point))
@@ -125,7 +125,7 @@ class States:
         return not any(c.name[1:] == name and c.since.seq < seq for c in self._contradictions)
 
     def reach(self, point: Point) -> Reach:
-        """How far states at a point go."""
+        """The reach of states at a point."""
         from binlogkit.analyses.point_in_time.findings import StateFindings
         from binlogkit.analyses.point_in_time.until import Counting
 
@@ -203,7 +203,7 @@ class States:
 
         shown = unexplained(state.cascaded)
         if reach.until is not None and family and any(c.name[1:] in names for c in shown):
-            # What shows a change since may be what a foreign key did after the point.
+            # A change seen since then may be what a foreign key did after the point.
             shown = unexplained(replayed(self._changes(names | family)).cascaded)
         unlogged_changes = [c.gap() for c in shown]
         missing = standing([*self._gaps, *unlogged_changes], boundaries, name, names, above, reach)
@@ -252,7 +252,7 @@ class States:
         return found if held is None else [b for b in found if not held.holds(b)]
 
     def _held_definitions(self) -> dict[Name, TableDefinition]:
-        """What statements that are in the base said of tables."""
+        """What statements before the base said about tables."""
         held = self._held
         told = [b.definition for b in self.reading.boundaries if held is not None and held.holds(b)]
         return {(one.db, one.table): one for one in told if one is not None}
@@ -265,7 +265,7 @@ class States:
         return None if held is None else Contained(frozenset(held.numbers), held.seq)
 
     def _layout(self, name: Name, reach: Reach) -> TableFacts:
-        """What is known of the table: by the log, else by the base."""
+        """What is known of the table: from the log, else from the base."""
         if self._held is None or self._bases is None:
             return self.reading.history.layout(name, reach.counted)
         layout = self.reading.history.layout(name, reach.counted - self._held.numbers)
@@ -290,7 +290,8 @@ def changes_of(
 
 
 def full_name(history: History, table: str, bases: Bases | None = None) -> Name:
-    """(db, table) of a table that may be named without its database. UsageError: not one."""
+    """(db, table) of a table that may be given without its database. UsageError: no unique
+    table."""
     wanted = parse_table_name(table)
     if wanted.db is not None:
         return (wanted.db, wanted.table)
@@ -305,8 +306,8 @@ def full_name(history: History, table: str, bases: Bases | None = None) -> Name:
 def _after(gaps: list[Gap], rows: pa.Table, partial: int, *, named: bool) -> int:
     """How many rows were last written as a whole after all gaps.
 
-    0 where DDL may be in one of them, unless table maps name the columns; 0 where images after
-    them lack columns.
+    0 if a gap may hold DDL, unless table maps name the columns; 0 if images after the gaps lack
+    columns.
     """
     import pyarrow.compute as pc
 
@@ -323,7 +324,7 @@ def _named(log: Streams, name: Name) -> bool:
 
 
 def of_values(name: Name, rows: pa.Table) -> Iterator[Supposition]:
-    """What is supposed of the rows' values."""
+    """Suppositions about the rows' values."""
     from binlogkit.frames.schema import supposed_of
 
     for chunk in rows["values"].chunks:
@@ -331,7 +332,7 @@ def of_values(name: Name, rows: pa.Table) -> Iterator[Supposition]:
 
 
 def transactional_of(engine: str | None) -> bool | None:
-    """Whether an engine rolls back; None for one that is not known."""
+    """Whether an engine rolls back; None if not known."""
     if engine is None:
         return None
     return {"INNODB": True, "NDBCLUSTER": True}.get(

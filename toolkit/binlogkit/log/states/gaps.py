@@ -1,4 +1,4 @@
-"""What answers stand on: which gaps stand before a state's point, what logs do not show."""
+"""The basis of answers: which gaps come before a state's point, what logs cannot show."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _START = 4  # of a log's first event
 
 
 class Reach:
-    """How far a state goes: which transactions it counts, and which gaps stand before its point.
+    """The reach of a state: which transactions it counts, and which gaps come before its point.
 
     ``files``: the logs in order; ``transactions``: the ledger; ``counted``: the numbers of those
     that count; ``until``: the point, None for the logs' end; ``first``: the place, a file's number
-    and a position, before which a base holds everything.
+    and a position, before which the base holds everything.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Reach:
         self._first = first
 
     def counts(self, number: int | None) -> bool:
-        """Whether a transaction counts, or what stands outside any."""
+        """Whether a transaction counts, or what is outside any."""
         return number is None or number in self.counted
 
     def holds(self, file: str, pos: int | None) -> bool:
@@ -71,7 +71,7 @@ class Reach:
         return self.holds(facts.name, _START) and not late
 
     def files_with(self, tables: Sequence[str]) -> set[str]:
-        """The logs that hold a transaction, of those that count, which touches a table."""
+        """The logs with counted transactions that touch one of the tables."""
         from binlogkit.analyses.point_in_time.until import touching
         from binlogkit.log.states.places import among
 
@@ -80,13 +80,14 @@ class Reach:
         return {*rows["file"].to_pylist(), *rows["end_file"].to_pylist()}
 
     def concerns(self, file: str, pos: int | None) -> bool:
-        """Whether what is missing at a place of the logs may be: it is not in the base either."""
+        """Whether something missing at a place of the logs may belong to the state: not to the
+        base."""
         place = self._files.get(file, len(self._files)), -1 if pos is None else pos
         return place >= self._first and self.holds(file, pos)
 
     @cached_property
     def _end(self) -> tuple[int, int]:
-        """The place, a file's number and a position, from where on none do."""
+        """The place (file number, position) from which on nothing belongs to the state."""
         import numpy as np
         import pyarrow.compute as pc
 
@@ -111,8 +112,10 @@ class Reach:
 
 
 def assumed(log: Streams, version: tuple[int, int, int], *, base: bool = False) -> tuple[str, ...]:
-    """What an answer stands on that the log does not show; ``version``: its newest server's;
-    ``base``: whether it stands on one."""
+    """The assumptions behind an answer that the log cannot show.
+
+    ``version``: the newest server's; ``base``: whether the answer uses a base.
+    """
     unchecked = any(note.code == "no_checksums" for note in log.notes)
     cascades = version < CASCADES_LOGGED
     more = ([_CASCADES] if cascades else []) + ([_UNCHECKED] if unchecked else [])

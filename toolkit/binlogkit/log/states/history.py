@@ -1,4 +1,4 @@
-"""What a log tells of every table besides its rows: boundaries, layouts, engines."""
+"""What a log says about every table besides its rows: boundaries, layouts, engines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from binlogkit.rows.soundness import FileFacts
 
-#: The engine of tables whose rows are those of others (manual, "The MERGE Storage Engine").
+#: The engine of tables whose rows are in other tables (manual, "The MERGE Storage Engine").
 MERGE = "MRG_MYISAM"
 Name = tuple[str, str]
 _SEQ = attrgetter("seq")
@@ -30,7 +30,8 @@ _SEQ = attrgetter("seq")
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """What is known of a table from some point of the log on; ``columns`` None: all seen."""
+    """What is known of a table from some point of the log on; ``columns`` None: all that were
+    seen."""
 
     seq: int
     tx: int | None
@@ -53,13 +54,13 @@ class Merged:
 
 
 class History:
-    """What a reading's windows tell of every table: boundaries, and layouts in log order.
+    """Boundaries and layouts of every table in log order, from a reading's windows.
 
-    ``wanted``: of which sources' logs; ``sources``: whose logs have changes of each table;
+    ``wanted``: the sources whose logs count; ``sources``: by table the sources that changed it;
     ``version``: the newest server's, ``oldest``: the oldest one's; ``merged``: the first change of
-    each MERGE table in each transaction, in log order; ``folded``: names are in small letters,
-    as the server showed to store them; ``ends``: where the last event of each file that was read
-    ends; ``latest``: the latest second of an event.
+    each MERGE table in each transaction, in log order; ``folded``: names are in lower case, as the
+    server was seen to store them; ``ends``: where the last event of each file that was read ends;
+    ``latest``: the latest event time, in seconds.
     """
 
     def __init__(self, wanted: Filters) -> None:
@@ -81,7 +82,7 @@ class History:
         return self._oldest or (0, 0, 0)
 
     def layout(self, name: Name, counted: frozenset[int]) -> TableFacts:
-        """The last layout of a transaction that counts."""
+        """The last layout from a transaction that counts."""
         last = TableFacts(-1, None, None, ())
         for layout in self.layouts.get(name, ()):
             if layout.tx is None or layout.tx in counted:
@@ -89,13 +90,13 @@ class History:
         return last
 
     def key(self, name: Name, seq: int) -> tuple[str, ...]:
-        """The key of a table as it is known at a place of the log."""
+        """The table's key as known at a place of the log."""
         known = self.layouts.get(name, ())
         before = bisect_right(known, seq, key=_SEQ)
         return known[before - 1].key if before else ()
 
     def take(self, window: Window) -> None:
-        """Add what a window tells."""
+        """Take a window."""
         if window.folded and not self.folded:
             self.fold()
         sources = self._wanted.sources
@@ -117,7 +118,7 @@ class History:
             self._take_boundary(boundary)
 
     def take_files(self, files: Iterable[FileFacts]) -> None:
-        """Add what is known of logs, of which only some parts were taken."""
+        """Add what is known of logs of which only some parts were taken."""
         for file in files:
             if self._wanted.sources and file.source not in self._wanted.sources:
                 continue
@@ -129,11 +130,11 @@ class History:
 
     @property
     def changes(self) -> dict[int, TableChange]:
-        """What each boundary is, with its definitions, by its ``seq``."""
+        """What each boundary does, with its definitions, by its ``seq``."""
         return self._boundaries.changes
 
     def table(self, first: int = 0) -> pa.Table:
-        """The boundaries as a frame, from the one of this number on."""
+        """The boundaries as a frame, from this number on."""
         return self._boundaries.finish(first=first)
 
     def _take_boundary(self, boundary: Record) -> None:
@@ -177,7 +178,7 @@ class History:
             self._add(name, TableFacts(seq, number, columns, *told))
 
     def fold(self) -> None:
-        """Take names, those met before as well, as the server shows here to store them."""
+        """Store names as the server is seen here to store them, earlier ones too."""
         self.folded = True
         self._boundaries.fold()
         layouts = self.layouts
@@ -195,7 +196,7 @@ class History:
             self._note_merge(change)
 
     def _note_merge(self, change: Merged) -> None:
-        """Keep a change of a table that is a MERGE table there."""
+        """Keep a change of a table that is a MERGE table at that place."""
         known = self.layouts.get(change.name, ())
         before = bisect_left(known, change.seq, key=_SEQ)
         if before and known[before - 1].engine == MERGE:
@@ -210,8 +211,8 @@ class History:
 
 
 def first_rows(window: Window, *, every: bool) -> Iterator[tuple[int, int, int | None]]:
-    """(entry, slot, transaction) of the first rows of each table; of each transaction with
-    ``every``."""
+    """(entry, slot, transaction) of the first rows of each table; with ``every``, for each
+    transaction."""
     stretch = window.stretch
     assert stretch is not None
     entries = stretch.entries

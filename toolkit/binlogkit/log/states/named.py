@@ -1,4 +1,4 @@
-"""Which tables a log names that may be there at a point."""
+"""The tables that a log names and that may exist at a point."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ENDS = ("drop", "drop_database", "rename")
 
 
 def tables_at(history: History, boundaries: list[Boundary], reach: Reach) -> list[str]:
-    """The tables as ``--table`` takes them, by name.
+    """The tables as ``--table`` takes them, sorted by name.
 
-    Not those that are gone at the point, or whose first mention is what made them after it, or a
-    DROP TABLE IF EXISTS, which tells of no table.
+    Tables are left out if they are gone at the point, if their first mention creates them after it,
+    or if it is a DROP TABLE IF EXISTS, which proves no table.
     """
     told: dict[Name, list[tuple[int, int | None, Boundary | None]]] = {
         name: [(layout.seq, layout.tx, None) for layout in layouts]
@@ -33,7 +33,7 @@ def tables_at(history: History, boundaries: list[Boundary], reach: Reach) -> lis
             told.setdefault(name, []).append((boundary.seq, boundary.tx, boundary))
     wanted = []
     for name, mentions in told.items():
-        # Rows are told of behind the DDL of the same place, which a CREATE's definition follows.
+        # At the same place DDL comes after the layout that its definition gives.
         ordered = sorted(mentions, key=lambda one: (one[0], one[2] is not None))
         counted = [boundary for _, tx, boundary in ordered if reach.counts(tx)]
         last, first = (counted or [None])[-1], ordered[0][2]
@@ -55,7 +55,7 @@ def _named(boundary: Boundary, known: Iterable[Name]) -> Iterator[Name]:
 
 
 def _makes(boundary: Boundary | None, name: Name) -> bool:
-    """Whether a table was not there before it, as far as it tells."""
+    """Whether the table did not exist before the boundary, as far as it shows."""
     if boundary is None or boundary.conditional:
         return False
     if boundary.action == "drop":

@@ -1,4 +1,4 @@
-"""Which transactions are known to count for a state while the log is read."""
+"""Which transactions are known to count for a state while the log is being read."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _NONE = -1
 
 
 class Outcomes:
-    """Transactions by number, as far as windows tell.
+    """Transactions by number, from the windows so far.
 
-    ``point``: up to where they count; ``transactional``: False where what was rolled back stays.
+    ``point``: up to where they count; ``transactional``: False if rolled back changes stay.
     """
 
     def __init__(self, point: Point, transactional: bool | None) -> None:
         self._files = point.files
         self._place, self._gtids, self._time = point.place, point.gtids, point.time
-        self._known = np.zeros(0, np.uint8)  # with room for more
+        self._known = np.zeros(0, np.uint8)  # with spare room
         self._count = 0
         self._first: int | None = None
         self._last_member = _NONE
         self._prepared = Prepared()
-        self._resolved: dict[int, int] = {}  # and which transactions decided them
+        self._resolved: dict[int, int] = {}  # and the transactions that decided them
         meaning = {
             Outcome.COMMITTED: COUNTS,
             Outcome.PREPARED: OPEN,
@@ -44,12 +44,11 @@ class Outcomes:
 
     @property
     def by_gtid(self) -> bool:
-        """Whether the point is a set of GTIDs, whose last member is looked for in all logs."""
+        """Whether the point is a GTID set, whose last member must be searched in all logs."""
         return self._gtids is not None
 
     def take(self, window: Window, held: np.ndarray[Any, Any] | None = None) -> None:
-        """Add what a window tells; ``held``: which of its transactions a base holds, which do not
-        count."""
+        """Take a window; ``held``: which of its transactions a base holds, which do not count."""
         for prepared, decider, _ in self._prepared.take(window):
             self._resolved[prepared] = decider
         records = window.transactions
@@ -110,7 +109,7 @@ class Outcomes:
     def of(self, tx: np.ndarray[Any, Any], xid: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """See :data:`~binlogkit.analyses.point_in_time.forward.Decided`.
 
-        A change that has an XID while its transaction is open was read ahead: it commits.
+        A change with an XID in an open transaction was read ahead: it commits.
         """
         at = tx - (self._first or 0)
         inside = (tx >= 0) & (at < self._count)

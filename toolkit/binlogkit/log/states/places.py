@@ -1,4 +1,4 @@
-"""Places in the logs, by the column: what is asked of every transaction is no loop over them."""
+"""Positions in the logs, by the column: questions about every transaction without a loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDED = pa.array(["committed", "rolled_back"])
 
 
 class Places:
-    """Of rows of ``transactions``: the numbers of their files by ``files``, and positions."""
+    """For rows of ``transactions``: the numbers of their files by ``files``, and positions."""
 
     def __init__(self, rows: pa.Table, files: Mapping[str, int], file: str, pos: str) -> None:
         names = rows.column(file).dictionary_encode().unify_dictionaries().combine_chunks()
@@ -52,7 +52,7 @@ def among(rows: pa.Table, numbers: Collection[int]) -> Flags:
 
 
 def ended(rows: pa.Table) -> Flags:
-    """Which transactions ended by themselves: not by the XA COMMIT or ROLLBACK of another one."""
+    """Which transactions ended by themselves: not by another one's XA COMMIT or ROLLBACK."""
     outcome = np.asarray(pc.is_in(rows.column("outcome").cast(pa.string()), _ENDED))
     found: Flags = outcome & np.asarray(rows.column("resolved_file").is_null())
     return found

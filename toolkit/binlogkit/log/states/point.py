@@ -1,4 +1,4 @@
-"""Up to where a state is asked for."""
+"""The point as of which a state is wanted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PointArg: TypeAlias = "str | int | tuple[str, int] | GtidSet | datetime | None"
 
 
 class TableArgs(TypedDict, total=False):
-    """What is said of a table: see :meth:`Log.state`."""
+    """The user's facts about a table: see :meth:`Log.state`."""
 
     transactional: bool | None
     key: Sequence[str] | None
@@ -42,7 +42,7 @@ class TableArgs(TypedDict, total=False):
 
 
 class PointArgs(TableArgs, total=False):
-    """What :meth:`Log.state` takes beside the table."""
+    """The arguments of :meth:`Log.state` besides the table."""
 
     at: str | int | tuple[str, int] | None
     until_gtid: str | GtidSet | None
@@ -75,7 +75,7 @@ class Point:
         file, pos = self.place
         if file in ends or not ends:
             return AtPosition(file, pos) if ends else None
-        # The same point by a file in which transactions end.
+        # The same point, in a file in which transactions end.
         before = [name for name in self.files if self.files[name] < self.files[file]]
         named = [name for name in before if name in ends]
         if named:
@@ -83,7 +83,7 @@ class Point:
         return AtPosition(next(name for name in self.files if name in ends), 0)
 
     def notes(self, history: History, transactions: pa.Table) -> list[str]:
-        """What to report of a point after the last event that was read."""
+        """The note for a point after the last event that was read."""
         import pyarrow.compute as pc
 
         if self.place is not None:
@@ -104,7 +104,7 @@ class Point:
 
 
 def point_args(point: PointArg, timezone: str | None = None) -> PointArgs:
-    """What a value says of a point, as :meth:`Log.state` takes it.
+    """A value as point arguments of :meth:`Log.state`.
 
     A text is a GTID set if it begins with a server's UUID and a colon, a position if it is a
     number, a time if it is one in ISO 8601, else ``FILE:POS``. A number is a position.
@@ -123,7 +123,7 @@ def point_args(point: PointArg, timezone: str | None = None) -> PointArgs:
 
 
 def _place(log: Streams, at: str | int | tuple[str, int]) -> tuple[str, int]:
-    """The log's own name of a file, and the position in it; of one log the position alone."""
+    """The log's own name for a file, and the position in it; for one log the position alone."""
     file, pos = at if isinstance(at, tuple) and len(at) == 2 else (None, at)
     if isinstance(pos, str) and file is None:
         file, _, pos = pos.rpartition(":")

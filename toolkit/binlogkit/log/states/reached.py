@@ -1,4 +1,4 @@
-"""At which position a state is, so that another log can go on with it."""
+"""The position of a state, from which another log can continue."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Logs(Protocol):
 
     @property
     def file_facts(self) -> Sequence[FileFacts]:
-        """Of those that were read."""
+        """The facts of the logs that were read."""
 
 
 def reached(
@@ -44,11 +44,11 @@ def reached(
     counted: frozenset[int],
     since: Since | None = None,
 ) -> tuple[FilePos | None, GtidSet | None]:
-    """The place after everything that is in the state, and the GTIDs that are; None where the logs
-    do not tell.
+    """The position after everything that the state holds, and its GTIDs; None if the logs do not
+    determine them.
 
-    ``at``: the place that was asked for, if one was; ``ends``: where the logs end that were read;
-    ``counted``: the transactions that have ended by the point, in a base or not.
+    ``at``: the position that was asked for, if one was; ``ends``: the ends of the logs that were
+    read; ``counted``: the transactions that have ended by the point, in a base or not.
     """
     inside = np.isin(transactions.column("tx").to_numpy(), np.fromiter(counted, np.int64))
     place = None
@@ -84,7 +84,7 @@ def _place(
         return _named(files[-1], ends[files[-1]])
     number = int(counts.sum())
     if not counts[:number].all():
-        return None  # those that count are not the first ones
+        return None  # the counted ones are not the first ones
     if not number:
         return _named(files[0], _START)
     last = int(np.flatnonzero(ended)[number - 1])
@@ -93,7 +93,7 @@ def _place(
 
 
 def _named(file: str, pos: int) -> FilePos | None:
-    """With the name that the server gave the log; None for one without a name."""
+    """With the log name that the server gave; None for a log without a name."""
     _, stem, number = split_name(file)
     if number is None:
         return None if file.startswith("<") else (stem, pos)

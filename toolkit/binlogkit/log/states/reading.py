@@ -1,4 +1,4 @@
-"""The reading that states are made of: a log's ledger, and tables' rows folded on the way."""
+"""The reading behind states: a log's ledger, and tables' rows folded on the way."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from binlogkit.rows.window import Window
 
 Name = tuple[str, str]
-#: What is given each table's batches as well.
+#: A function that also gets each table's batches.
 Watch: TypeAlias = "Callable[[StateReading, Name, pa.RecordBatch], None]"
 
 
 class StateReading:
-    """A log read once for the states of ``tables``, as they are asked for; of all if None.
+    """A log read once for the states of ``tables``; of all if None.
 
     ``outcomes``: one for each point at which states are wanted; ``transactions``, ``statements``:
-    frames; ``boundaries``: what happens to tables; ``history``; ``given``: what a schema file, a
-    server or a base says of tables; ``watch``: is given each batch, with its table's name;
-    ``bases``, ``since``: what tables' rows begin with, and what of the log is in it.
+    frames; ``boundaries``: what happens to tables; ``history``; ``given``: table definitions from a
+    schema file, a server or a base; ``watch``: gets each batch with its table's name; ``bases``,
+    ``since``: where tables' rows start, and which part of the log they include.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class StateReading:
         self.boundaries: list[Boundary] = []
         self._folded = False
         self._tables: list[dict[Name, Forward]] = [{} for _ in outcomes]  # by point
-        self._undone: list[Undone] | None = []  # None: not looked for since a ROLLBACK TO
+        self._undone: list[Undone] | None = []  # None: not computed since a ROLLBACK TO
         self._partial: dict[Name, int] = {}
         self._unchecked = [np.zeros(0, np.int64)]
         read = Filters.build(table=tables, source=sources)
@@ -95,7 +95,7 @@ class StateReading:
         return forward
 
     def partial(self, name: Name) -> int:
-        """The last change that left a row with cells that its image does not hold; -1: none."""
+        """The last change that left a row with cells missing from its image; -1: none."""
         return self._partial.get(name, -1)
 
     def unchecked(self, seqs: Integers) -> Flags:
@@ -103,8 +103,11 @@ class StateReading:
         return np.isin(seqs >> SEQ_SHIFT, np.concatenate(self._unchecked))
 
     def _chosen(self, log: Streams, wanted: Filters) -> Reading:
-        """A reading of what concerns the tables, where only some are asked for and an index is
-        given; a base, and a GTID set, are looked for in all."""
+        """A reading of what concerns the tables: only the relevant parts if some tables are wanted
+        and an index is given.
+
+        With a base, or a GTID set as the point, all logs are read.
+        """
         some = wanted.tables and self._since is None and self._bases is None
         if some and all(outcomes.by_gtid is False for outcomes in self._outcomes):
             return log.reading_of(wanted, statements=True)
@@ -129,7 +132,7 @@ class StateReading:
         if any(item.kind == StatementKind.ROLLBACK_TO for item in window.looked):
             self._undone = None
         if self.history.folded and not self._folded:
-            # Names met before are others now.
+            # Earlier names change with the server's case rule.
             self._folded = True
             self.boundaries = []
             for forward in self._forwards():
@@ -141,7 +144,7 @@ class StateReading:
             forward.happen(self._later(fresh))
 
     def _later(self, boundaries: list[Boundary]) -> list[Boundary]:
-        """Without those outside any transaction that are in the base."""
+        """The changes without those outside any transaction that the base includes."""
         since = self._since
         if since is None:
             return boundaries

@@ -1,7 +1,7 @@
-"""Tables of the MEMORY engine, which lose their rows when their server starts again.
+"""Tables of the MEMORY engine, which lose their rows when their server restarts.
 
 The server says so in its log (``TRUNCATE TABLE`` from 8.0 on, ``DELETE FROM`` before) only when the
-table is first used then (manual, "The MEMORY Storage Engine"; seen on 5.7.22, 8.0.31, 9.7.4).
+table is next used (manual, "The MEMORY Storage Engine"; seen on 5.7.22, 8.0.31, 9.7.4).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ENGINE = "MEMORY"
 def emptied_by(
     files: Sequence[FileFacts], reach: Reach, boundaries: Iterable[Boundary], names: set[Name]
 ) -> FileFacts | None:
-    """The log that the server began with its last start before the point, if nothing that is logged
-    since may have written the table."""
+    """The log that the server began with its last start before the point; None if a later logged
+    change may have written the table."""
     counted = [b for b in boundaries if reach.counts(b.tx)]
     touched = {b.file for b in counted if b.may_write or any(map(b.concerns, names))}
     touched |= reach.files_with([".".join(name) for name in names])
@@ -37,7 +37,8 @@ def emptied_by(
 
 
 def _starts(facts: FileFacts) -> bool:
-    """Whether a server's start began the log; RESET MASTER, which looks alike, begins with 1."""
+    """Whether a server's start began the log. RESET MASTER looks alike, but begins with number
+    1."""
     number = split_name(facts.name)[2]
     own = not (facts.relay or facts.foreign)
     return facts.server_started and own and number is not None and number > 1

@@ -1,4 +1,4 @@
-"""A table of a log as of a point: its rows, how far the log determines them, and where it is."""
+"""A table as of a point: its rows, how far the log determines them, and its position."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 class TableState:
     """A table's rows as of a point.
 
-    ``rows``, ``findings``: as analyses.point_in_time says; ``columns``, ``key``: the table's there;
-    ``rows_determined``: whether the log determines which rows there are and every cell that is not
-    in ``unknown``, if what ``assumes`` says holds, a sentence each; ``determined_rows``: how many
-    rows it does determine, all, or over gaps those that were last written as a whole after the last
-    gap; ``reach``: how far it goes; ``position``: a file and a position after everything that is
-    in it, ``gtids``: the transactions that are, each None where the logs do not tell it;
-    ``definition``: the table's then, where it is known; ``names``: all that it was called.
+    ``rows``, ``findings``: as in analyses.point_in_time; ``columns``, ``key``: the table's at that
+    point; ``rows_determined``: whether the log determines which rows there are and every cell that
+    is not in ``unknown``, under the assumptions in ``assumes``, a sentence each;
+    ``determined_rows``: how many rows it determines: all, or after gaps those that were written as
+    a whole since; ``reach``: how far it goes; ``position``: a file and a position after everything
+    that it holds, ``gtids``: the transactions that it holds, each None if the logs do not determine
+    it; ``definition``: the table's at that point, if known; ``names``: all names of the table.
     """
 
     table: tuple[str, str]
@@ -55,7 +55,7 @@ class TableState:
 
     @property
     def determined_cells(self) -> int:
-        """How many cells the log determines, of the rows that it does."""
+        """How many cells of the determined rows the log determines."""
         if self.determined_rows < self.rows.num_rows and self.unknown_cells:
             return 0
         return self.determined_rows * len(self._names()) - self.unknown_cells
@@ -78,7 +78,7 @@ class TableState:
                 yield {name: json.loads(text) for name, text in record.items()}
 
     def facts(self) -> StateFacts:
-        """What the state's Parquet file says of it beside its rows."""
+        """The facts in the state's Parquet file besides its rows."""
         from binlogkit.frames.arrow_types import column_field, field_facts
         from binlogkit.frames.snapshots.facts import StateFacts
         from binlogkit.rows.defined import column_of, described
@@ -108,12 +108,12 @@ class TableState:
 
         facts = self.facts()
         rows = self.rows.select(["values", "unknown", "value_state", "raw"])
-        if not rows.num_rows:  # whose columns no image has told
+        if not rows.num_rows:  # no image has shown its columns
             rows = Columns(facts.fields).table([])
         return snapshot_as(f"the state of {'.'.join(self.table)}", facts, rows)
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write what ``state --format parquet`` does, with its position: a base for other states.
+        """Write the file of ``state --format parquet``, with its position: a base for other states.
 
         Errors: UsageError for a path that cannot be written.
         """

@@ -1,1 +1,1 @@
-"""Undo and redo of a part of a log: its plans, and the proof of their script on a server."""
+"""Undo and redo of a part of a log: plans, and the proof of their script on a server."""

@@ -1,4 +1,5 @@
-"""What images do not hold of the rows that changes took, from states: to take the changes back."""
+"""Completes reverted rows from states where images are partial, and adds rows that cascades
+took."""
 
 from __future__ import annotations
 
@@ -26,14 +27,15 @@ _PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "seq", "
 
 
 class Children:
-    """What the log's images do not hold of rows that chosen changes took.
+    """Completes changes that are to be undone, from states of the tables.
 
-    ``definitions``: of all tables, at any time; ``cascade``: whether foreign keys act below the
-    log; ``renames``: old and new names of tables, in log order; ``truncated``: boundaries that
-    emptied tables. ``changes``: those given, with the rows whole as far as states know them, and
-    rows that ``went`` without being logged as changes in the canonical schema, after their parents;
-    ``unknown``: the parents' tables of whose changes it is not known which rows went with them,
-    each with the child; ``restored``: the boundaries, by ``seq``, whose rows are among the changes.
+    ``definitions``: of all tables, at any time; ``cascade``: whether foreign keys cascade without
+    logging; ``renames``: old and new names of tables, in log order; ``truncated``: boundaries that
+    emptied tables. ``changes``: the given changes, with whole rows as far as states know them, and
+    the rows in ``went``; ``went``: rows deleted or changed without being logged, as changes in the
+    canonical schema, after their parents; ``unknown``: parents' tables with changes whose effect on
+    child rows is not known, each with the child; ``restored``: the boundaries, by ``seq``, whose
+    rows are among the changes.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class Children:
         went = self.went
         for name, table in zip(wanted, tables, strict=True):
             state = states.at(point, table)
-            if _doubts(state) <= {"no_beginning"}:  # rows that were met are known nevertheless
+            if _doubts(state) <= {"no_beginning"}:  # rows that were seen are known nevertheless
                 sure.add(name)
             if name in below and not state.rows_determined:
                 for parent, _ in self._keys.get(name, ()):
@@ -114,7 +116,7 @@ class Children:
 def _foreign(
     definitions: Iterable[TableDefinition], renames: Iterable[tuple[Name, Name]]
 ) -> dict[Name, list[tuple[Name, ForeignKey]]]:
-    """By child the foreign keys that cascade, each with its parent, by all names of both."""
+    """The cascading foreign keys by child, each with its parent, under all names of both."""
     found: dict[Name, list[tuple[Name, ForeignKey]]] = {}
     for definition in definitions:
         for key in definition.foreign:
@@ -132,7 +134,7 @@ def _name(changes: pa.RecordBatch) -> Name:
 
 
 def _places(changes: Sequence[pa.RecordBatch], truncated: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """The places of all changes that took something, by ``seq``."""
+    """The places of all changes that removed or changed something, by ``seq``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -151,7 +153,7 @@ def _places(changes: Sequence[pa.RecordBatch], truncated: Sequence[Mapping[str, 
 
 
 def _cascaded(done: Cascaded, places: pa.Table) -> list[pa.RecordBatch]:
-    """What was done to a child's rows with changes that have places, as changes of the child."""
+    """Changes of a child's rows by cascades from changes with places, as changes of the child."""
     import pyarrow as pa
 
     which = np.isin(done.seqs, np.asarray(places["seq"]))
@@ -170,7 +172,8 @@ def _cascaded(done: Cascaded, places: pa.Table) -> list[pa.RecordBatch]:
 def _changes(
     name: Name, key: Sequence[str], before: pa.Table, after: pa.Table | None, places: pa.Table
 ) -> pa.RecordBatch:
-    """Rows that went, or became others, as changes of a table; the states' ``seq`` say where."""
+    """Rows that were deleted or changed, as changes of a table; the states' ``seq`` give the
+    places."""
     import pyarrow as pa
 
     order = pa.array(np.argsort(np.asarray(before["seq"]), kind="stable"))
@@ -202,7 +205,7 @@ def _doubts(state: TableState) -> set[str]:
 
 
 def _kept(found: Sequence[Whole]) -> dict[Name, list[tuple[Any, pa.Table]]]:
-    """Whole rows by table, as states with the ``seq`` of the change that each is for."""
+    """Whole rows by table, as states with the ``seq`` of each one's change."""
     kept: dict[Name, list[tuple[Any, pa.Table]]] = {}
     for whole in found:
         state = _state_of(whole)
@@ -256,8 +259,8 @@ def _completed(
 
 
 def _with_before(part: pa.RecordBatch, rows: pa.Table) -> pa.RecordBatch | None:
-    """Changes with these rows before them; None where their columns are others by now, or have
-    cells that no Arrow value can hold."""
+    """Changes with these rows before them; None if their columns have changed since, or cells have
+    no Arrow value."""
     import pyarrow as pa
 
     values = rows["values"].combine_chunks()
@@ -282,7 +285,7 @@ def _with_before(part: pa.RecordBatch, rows: pa.Table) -> pa.RecordBatch | None:
 
 
 def _raw(rows: pa.Table) -> pa.Array:
-    """Cells without an Arrow value, as those of an image before."""
+    """Cells without an Arrow value, as in a before image."""
     import pyarrow as pa
 
     raw = rows["raw"].combine_chunks()

@@ -1,4 +1,4 @@
-"""What depends on changes that are taken back: a second reading, of the tables concerned."""
+"""The changes that depend on undone ones: a second reading of the tables concerned."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Name = tuple[str, str]
 
 
 class Others:
-    """The changes of a log that may depend on chosen ones, read when first asked for.
+    """The changes of a log that may depend on chosen ones; read on first use.
 
-    ``wanted``: what the chosen ones were chosen by; ``definitions``: of all tables, at any time, in
-    order; ``boundaries``: all there are; ``transactions``, ``statements``: the ledgers; ``struck``:
-    foreign keys act below the log; ``by_transaction``: changes depend on each other with all of
-    their transactions, so that any may.
+    ``wanted``: the filters of the chosen ones; ``definitions``: of all tables, at any time, in
+    order; ``boundaries``: all; ``transactions``, ``statements``: the ledgers; ``struck``: whether
+    foreign keys cascade without logging; ``by_transaction``: whether changes depend on each other
+    with all of their transactions, so that any change may.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class Others:
         went: Sequence[pa.RecordBatch],
         stay: Integers | None = None,
     ) -> Dependences:
-        """What depends on changes; these are whole, as far as that is known, and among them those
-        that ``went`` below the log. ``stay``: by ``seq`` those that are not taken back."""
+        """What depends on the changes. // The changes have whole rows as far as known and include
+        unlogged ones (``went``). ``stay``: by ``seq``, those that are not undone."""
 
         from binlogkit.analyses.undoing.dependents.found import Dependences, dependences
         from binlogkit.analyses.undoing.dependents.gathered import Gathered
@@ -92,7 +92,7 @@ class Others:
         )  # fmt: skip
 
     def changes(self, seqs: Integers) -> list[pa.RecordBatch]:
-        """Some of the others, as they were read."""
+        """Some of the other changes, as they were read."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -101,7 +101,7 @@ class Others:
         return [batch for batch in found if batch.num_rows]
 
     def _keys(self) -> list[Reference]:
-        """The foreign keys that there were at any time."""
+        """The foreign keys that existed at any time."""
         from binlogkit.analyses.references import references
 
         last = {(d.db, d.table): d for d in self._definitions}
@@ -115,7 +115,7 @@ class Others:
     def _others(
         self, keys: Sequence[Reference], chosen: Sequence[pa.RecordBatch], seqs: Integers
     ) -> Iterator[pa.RecordBatch]:
-        """The changes of tables but those chosen, as far as they may depend on them."""
+        """The changes that are not chosen and may depend on chosen ones."""
         import pyarrow.compute as pc
 
         from binlogkit.log.streams import Streams
@@ -142,8 +142,11 @@ class Others:
     def _touched(
         self, keys: Iterable[Reference], chosen: Sequence[pa.RecordBatch]
     ) -> dict[Name, TouchedRows]:
-        """The rows that the chosen changes touched, of tables where nothing but a row's own changes
-        can depend on them: with one key of one column, that no foreign key names."""
+        """The rows that the chosen changes touched, by table.
+
+        Only tables in which nothing but a row's own changes can depend on them: one key of one
+        column, in no foreign key.
+        """
         from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows, key_column
 
         if self._whole:
@@ -169,7 +172,7 @@ class Others:
         }
 
     def _concerned(self, keys: Iterable[Reference], changes: Sequence[pa.RecordBatch]) -> set[Name]:
-        """The tables of changes, under all their names, and those that foreign keys join."""
+        """The tables of changes, under all their names, and those that foreign keys connect."""
         pairs = [(key.child, key.parent) for key in keys]
         pairs += [(b.name, b.new_name) for b in self._renames if b.new_name]
         found = {
@@ -182,7 +185,7 @@ class Others:
         return found
 
     def _counted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The changes that were committed, and not taken back to a savepoint."""
+        """The changes that were committed and not undone by ROLLBACK TO SAVEPOINT."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -203,7 +206,7 @@ class Others:
         return batch.append_column(BELOW, pa.array(np.ones(batch.num_rows, bool)))
 
     def _named(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The changes of a table under the name that it has in the end."""
+        """The changes of a table under its last name."""
         import pyarrow as pa
 
         name = batch["db"][0].as_py(), batch["table"][0].as_py()
@@ -227,7 +230,7 @@ class Others:
 
 
 def _by_table(wanted: Filters) -> bool:
-    """Whether nothing but tables, and servers, chose changes: then all of a table's are."""
+    """Whether only tables and servers were filtered, so that all changes of a table are chosen."""
     plain = Filters(
         tables=wanted.tables, exclude_tables=wanted.exclude_tables, sources=wanted.sources
     )
@@ -235,7 +238,7 @@ def _by_table(wanted: Filters) -> bool:
 
 
 def _without(batch: pa.RecordBatch, seqs: Integers) -> pa.RecordBatch:
-    """The changes but some, of which the ``seq`` rise."""
+    """The changes without some; ``seqs`` is sorted."""
     import pyarrow as pa
 
     from binlogkit.analyses.undoing.dependents.touched_rows import among
@@ -246,8 +249,8 @@ def _without(batch: pa.RecordBatch, seqs: Integers) -> pa.RecordBatch:
 
 
 def _keyless_or_partial(batch: pa.RecordBatch) -> bool:
-    """Whether changes matter also before the chosen ones: of rows that are counted, or to tell what
-    later images do not hold."""
+    """Whether changes before the chosen ones matter, too: to count equal rows, or to complete later
+    images."""
     key = (batch.schema.metadata or {}).get(b"binlogkit:key", b"[]")
     states = (batch["before_state"], batch["after_state"])
     return key == b"[]" or any(state.null_count < batch.num_rows for state in states)

@@ -1,4 +1,4 @@
-"""What :meth:`Log.undo` and :meth:`Log.redo` give: plans, their script, and what they stand on."""
+"""The results of :meth:`Log.undo` and :meth:`Log.redo`: plans, their script, their assumptions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 class LogPlans(Plans):
     """Plans of a log's changes, in the order of execution: ``PLANS`` in analyses/undoing/undo.py.
 
-    ``chosen``: whose changes they are of; ``later``: what later changes depend on those, and what
-    was done about it; ``gaps``: where changes may be missing that they do not know of; ``assumes``:
-    what they stand on that the log does not show; ``needs``: which tables that were dropped have to
-    be made again before, and the statements that made them; a sentence each. ``references``: the
-    foreign keys of their tables, where the log has what the server does by them, so that it must
-    not do that once more; else none. ``known``: those that are known, for a script that keeps
-    nothing where the server has others by which its statements act; None: it does not ask.
+    ``chosen``: which transactions and connections made the changes; ``later``: later changes that
+    depend on them, and what was done about it; ``gaps``: where changes may be missing; ``assumes``:
+    assumptions that the log cannot show; ``needs``: dropped tables that must be created again
+    first, and the statements that created them; a sentence each. ``references``: the foreign keys
+    of their tables, if the log holds the server's cascades, which must not happen twice; else none.
+    ``known``: the known foreign keys; the script rolls back if the server has others that act on
+    its statements; None: no check.
     """
 
     def __init__(self, pieces: Iterable[Piece], *, backwards: bool) -> None:
@@ -47,10 +47,10 @@ class LogPlans(Plans):
         despite_refused: bool = False,
         despite_triggers: bool = False,
     ) -> str:
-        """The SQL script (reports.sql): ``commit``: it commits where every statement did what was
-        meant; ``despite_refused``: also where some changes are refused; ``despite_triggers``: where
-        triggers act on its statements. Of very many changes
-        ``reports.sql.script(plans)`` gives the lines one after the other."""
+        """The SQL script (reports.sql): ``commit``: commit if every statement did what was meant;
+        ``despite_refused``: even if some changes are refused; ``despite_triggers``: even if
+        triggers act on its statements. For very many changes ``reports.sql.script(plans)`` gives
+        the lines one by one."""
         from binlogkit.reports.sql import SqlOptions, script
 
         options = SqlOptions(
@@ -63,8 +63,8 @@ class LogPlans(Plans):
 
 
 class Undo(LogPlans):
-    """Plans that take changes back; ``dependences``: what depends on the chosen changes; ``log``:
-    the one that they are of; ``version``: of the newest server that wrote it."""
+    """Plans that undo changes; ``dependences``: what depends on the chosen changes; ``log``: the
+    source of the changes; ``version``: of the newest server that wrote it."""
 
     dependences: Dependences = Dependences.none()
     log: Streams
@@ -77,19 +77,19 @@ class Undo(LogPlans):
         despite_triggers: bool = False,
         server: Provider | None = None,
     ) -> Proof:
-        """Play the whole log on a real server that is there for this only, then the script: what
-        the script says, which rows it changed, and whether these are as they should be.
+        """Play the whole log and then the script on a throwaway server: the script's verdict, the
+        changed rows, and whether they are right.
 
-        **The log's statements are executed**: docs/hostile-input.md says what keeps a crafted log
-        from doing harm, and what does not. The server is of the log's version, else of the nearest
-        that can be had. It begins with the schema file that the log was opened with, which may be a
-        dump with rows, of the moment at which the log begins. The rows afterwards are held against
-        the images of the undone changes; where these are whole transactions, on a second server
-        also against the log without them. All rows are in memory, those of undone tables as
-        records. ``despite_refused``, ``despite_triggers``: see :meth:`script`; ``server``: what
-        starts a server, else an installed package's (entry point ``binlogkit.servers``).
+        **The log's statements are executed**: docs/hostile-input.md says what protects against a
+        crafted log, and what does not. The server has the log's version, or the nearest available.
+        It starts with the schema file that the log was opened with, which may be a dump with rows
+        as of the log's beginning. Afterwards the rows are compared with the images of the undone
+        changes; if these are whole transactions, also with a second server that played the log
+        without them. All rows are in memory, those of undone tables as records.
+        ``despite_refused``, ``despite_triggers``: see :meth:`script`; ``server``: starts a server;
+        default: an installed package's (entry point ``binlogkit.servers``).
 
-        Errors: ServerError: no server can be had, or it cannot play the log; those of reading.
+        Errors: ServerError: no server is available, or it cannot play the log; those of reading.
         """
         from binlogkit.log.undoing.proving import prove
 
@@ -99,12 +99,13 @@ class Undo(LogPlans):
         return prove(self.log, self, script.splitlines(), self.version, server)
 
     def dependents(self) -> pa.Table:
-        """The changes that depend on those taken back and are not taken back themselves, in the
-        log's order: ``DEPENDENCES`` of analyses/undoing/dependents, which says what depends.
+        """The changes that depend on undone ones and are not undone themselves, in log order.
+
+        Columns: ``DEPENDENCES`` of analyses/undoing/dependents, which defines dependence.
         """
         return self.dependences.dependents
 
     def conflicts(self) -> pa.Table:
-        """The chosen changes on which such dependents depend, each with one of them; declared as
-        those of :meth:`dependents`."""
+        """The chosen changes with such dependents, each with one of them; columns as in
+        :meth:`dependents`."""
         return self.dependences.conflicts

@@ -1,4 +1,4 @@
-"""A log as one relay log that a server applies, without what does not belong on a server to try."""
+"""A log as one relay log for a server to apply, without what is not allowed on a test server."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from binlogkit.sources.raw import RawEvent
 
 _HEADER = struct.Struct("<IBIIIH")
-_OWN = frozenset(  # of the log itself, not of what happened
+_OWN = frozenset(  # about the log itself
     {EventType.STOP_EVENT, EventType.ROTATE_EVENT, EventType.PREVIOUS_GTIDS_LOG_EVENT,
      EventType.HEARTBEAT_LOG_EVENT, EventType.HEARTBEAT_LOG_EVENT_V2, EventType.SLAVE_EVENT}
 )  # fmt: skip
-_AHEAD = frozenset(  # of the event that follows them
+_AHEAD = frozenset(  # for the event after them
     {EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT, EventType.GTID_TAGGED_LOG_EVENT,
      EventType.INTVAR_EVENT, EventType.RAND_EVENT, EventType.USER_VAR_EVENT}
 )  # fmt: skip
@@ -43,8 +43,8 @@ _FLAGS, _NO_FOREIGN_KEY_CHECKS = 6, 2  # in the post-header of rows events
 _STAY = frozenset(StatementKind) - {
     StatementKind.ACCOUNT, StatementKind.ADMIN, StatementKind.SET, StatementKind.OTHER,
 }  # fmt: skip
-CHECKED = 80018  # from here on the server applies a log with the rights of an account
-# What reaches out of the server's own data: before, the server may do all of it.
+CHECKED = 80018  # from here on the server applies a log with the privileges of an account
+# What reaches outside the server's own data: earlier versions may do all of it.
 _REACHES_OUT = re.compile(
     r"\b(soname|(data|index)\s+directory|import\s+table|into\s+(outfile|dumpfile)|load_file|"
     r"(general|slow_query)_log_file|set\s+(global|persist))\b|@@(global|persist)\b",
@@ -58,8 +58,8 @@ Range = tuple[str, int, int]
 
 @dataclass(slots=True)
 class Played:
-    """What a relay log holds: ``size`` bytes; ``left_out``: statements that it does not, each with
-    its place; ``definers``: the accounts that its statements name so."""
+    """What a relay log holds: ``size`` bytes; ``left_out``: the statements left out, each with its
+    place; ``definers``: the accounts in DEFINER clauses."""
 
     size: int = 0
     left_out: list[str] = field(default_factory=list)
@@ -67,13 +67,13 @@ class Played:
     _places: list[tuple[int, str, int]] = field(default_factory=list)
 
     def place(self, at: int) -> str:
-        """What stands in the log where the relay log has ``at``."""
+        """The log's content at the relay log's position ``at``."""
         found = bisect_right(self._places, at, key=lambda place: place[0]) - 1
         _, file, pos = self._places[max(found, 0)]
         return f"{file} at {pos}"
 
     def note(self, file: str, pos: int) -> None:
-        """Remember what comes next."""
+        """Remember the next event."""
         self._places.append((self.size, file, pos))
 
 
@@ -87,12 +87,12 @@ def write_relay_log(
 ) -> Played:
     """Write logs as one relay log.
 
-    ``version``: the server's MYSQL_VERSION_ID, which decides about versioned comments;
-    ``without``: leaves out the events between two positions of a file; ``cascades_logged``: what
-    foreign keys did is in the log, so that they are not minded (9.7.4 finds rows of its own log in
-    their way: a child comes before its parent). Statements on accounts and
-    the server itself are left out, and those that read or write files.
-    Errors: DamageError; InputError: what is no log of MySQL 5 or later.
+    ``version``: the server's MYSQL_VERSION_ID, which decides about versioned comments; ``without``:
+    leaves out the events between two positions of a file; ``cascades_logged``: the log holds
+    cascaded changes, so foreign keys are not checked (9.7.4 fails on its own log otherwise: a child
+    comes before its parent). Statements on accounts and on the server itself are left out, and
+    those that read or write files.
+    Errors: DamageError; InputError: not a log of MySQL 5 or later.
     """
     played = Played(out.write(BINLOG_MAGIC))
     gone: dict[str, list[tuple[int, int]]] = {}
@@ -107,7 +107,7 @@ def write_relay_log(
 
 
 def _groups(events: Iterable[Event]) -> Iterator[list[Event]]:
-    """Each event with those ahead of it that are for it, and those inside it."""
+    """Each event with the events before it that belong to it, and the events inside it."""
     group: list[Event] = []
     whole = False
     for event in events:
@@ -153,7 +153,7 @@ def _write(
 
 
 def stays(statement: str, mode: int | None, version: int) -> bool:
-    """Whether a statement is one on data and tables."""
+    """Whether a statement concerns data and tables."""
     if statement_kind(statement, mode, version) not in _STAY:
         return False
     if version >= CHECKED:
@@ -161,7 +161,7 @@ def stays(statement: str, mode: int | None, version: int) -> bool:
     try:
         parts = pieces(statement, SqlMode(mode or 0), version)
         return not _REACHES_OUT.search("".join(t for kind, t in parts if kind != "quoted"))
-    except SchemaError:  # no server takes it
+    except SchemaError:  # no server accepts it
         return False
 
 
@@ -187,7 +187,7 @@ def _mode(event: Event) -> int | None:
 
 
 def definers(statement: str) -> set[tuple[str, str]]:
-    """The accounts that a statement's DEFINER clauses name."""
+    """The accounts in a statement's DEFINER clauses."""
     return {
         (
             next(filter(None, found.groups()[:4]), "").replace("``", "`"),
@@ -198,8 +198,8 @@ def definers(statement: str) -> set[tuple[str, str]]:
 
 
 def _unminded(raw: RawEvent, *, checked: bool) -> RawEvent:
-    """A rows event whose statement had foreign_key_checks off; an event out of a payload, as it
-    would stand by itself."""
+    """A rows event whose statement had foreign_key_checks off; an event from a payload becomes one
+    outside."""
     body, rows = raw.body, raw.header.type_code in _ROWS
     if not rows and raw.inner is None:
         return raw

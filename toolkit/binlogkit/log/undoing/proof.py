@@ -1,4 +1,4 @@
-"""What a server showed of an undo; log/undoing/proving.py makes it."""
+"""The result of trying an undo on a server; log/undoing/proving.py makes it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ Name = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ProvedTable:
-    """A table of the server: its rows ``before`` the script and ``after`` it, and what the script
-    did; ``played``: whether it was as the log says before, None where the log does not determine
-    it; ``wrong``: rows that are not what they should be afterwards."""
+    """A table on the server: its rows ``before`` and ``after`` the script.
+
+    ``played``: whether it was as the log says before, None if the log does not determine it;
+    ``wrong``: rows that are not as they should be afterwards.
+    """
 
     name: Name
     before: int
@@ -46,12 +48,12 @@ class ProvedTable:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a server showed of an undo.
+    """The result of trying an undo on a server.
 
-    ``verdict``: the script's; ``statement``, ``error``: those that ended it, if an error did;
-    ``server``: the version that it ran on, ``log_version``: the log's; ``replayed``: whether the
-    result was also held against a replay without the undone transactions; ``notes``: what limits
-    the proof, a sentence each.
+    ``verdict``: the script's; ``statement``, ``error``: the statement that failed and its error, if
+    one did; ``server``: the version that it ran on, ``log_version``: the log's; ``replayed``:
+    whether the result was also compared with a replay without the undone transactions; ``notes``:
+    what limits the proof, a sentence each.
     """
 
     verdict: str
@@ -66,19 +68,22 @@ class Proof:
 
     @property
     def committed(self) -> bool:
-        """Whether the script kept what it did."""
+        """Whether the script committed."""
         return self.verdict.startswith("committed")
 
     @property
     def equal(self) -> bool:
-        """Whether the script committed, and the tables are exactly what they should be; and were
-        before it, where the log determines them."""
+        """Whether the script committed and the tables are exactly right.
+
+        They must also have been right before it, where the log determines them.
+        """
         return self.committed and all(row["between"] == "undo" for row in self._found)
 
     def differences(self, *between: str) -> pa.Table:
         """The rows that differ, as ``DIFFERENCES`` in analyses/undoing/proof.py.
 
-        ``between``: between what; all by default."""
+        ``between``: which comparison; all by default.
+        """
         from binlogkit.analyses.undoing.proof import DIFFERENCES
         from binlogkit.frames.fields.field import to_table
 

@@ -1,4 +1,4 @@
-"""Whether an undo does what it should: a server of its own plays the log, then the script."""
+"""Proves an undo: a throwaway server plays the log, then the script."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def prove(
     trial.hold_against_log()
     replayed = False
     if run.verdict.startswith("committed"):
-        below = version_tuple(version) < CASCADES_LOGGED  # else the log, and the plans, have them
+        below = version_tuple(version) < CASCADES_LOGGED  # else the log and the plans create them
         cascading = references(trial.definitions.values()) if below else ()
         images = Reversed(before, trial.keys, cascading)
         images.take(plans)
@@ -81,7 +81,7 @@ def prove(
 
 
 class _Trial:
-    """The tables ``before`` the script and ``after`` it, and what is ``found`` of them."""
+    """The tables ``before`` and ``after`` the script, and the differences ``found``."""
 
     def __init__(
         self,
@@ -112,8 +112,8 @@ class _Trial:
     def hold_against_images(
         self, images: Reversed, but: Mapping[Name, set[str]] | None = None
     ) -> None:
-        """Whether the result is what the images of the undone changes demand; ``but``: only in
-        these rows, by key."""
+        """Whether the result is what the images of the undone changes demand; ``but``: check these
+        rows only, by key."""
         for name in self.keys:
             pairs = images.wrong(name, self._after.get(name, Counter()))
             self._tell(
@@ -124,8 +124,10 @@ class _Trial:
     def hold_against_replay(
         self, there: Mapping[Name, Texts], images: Reversed, undone: Undone
     ) -> None:
-        """Whether the result is what the log gives without the undone transactions; in rows that
-        images of later changes bring back, what the images demand."""
+        """Whether the result equals the log without the undone transactions.
+
+        Rows that images of later changes bring back are compared with what the images demand.
+        """
         carried: dict[Name, set[str]] = {}
         for name in self.keys:
             pairs = self._differing(there, name)
@@ -152,7 +154,7 @@ class _Trial:
         self.found += [difference(between, name, key, pair) for pair in pairs]
 
     def proved(self, name: Name) -> ProvedTable:
-        """What was found of a table."""
+        """The differences in a table."""
         mine = [row for row in self.found if (row["db"], row["table"]) == name]
         kinds = Counter(row["kind"] for row in mine if row["between"] == "undo")
         wrong = sum(row["between"] in ("images", "replay") for row in mine)
@@ -162,7 +164,7 @@ class _Trial:
 
 
 def _play(log: Streams, log_version: str, stage: Stage, without: Sequence[Range]) -> Played:
-    """Play the log, after what it was opened with, on the server."""
+    """Play what the log was opened with, then the log, on the server."""
     if log.options.schema is not None:
         text = read_schema_text(log.options.schema)
         stage.make_accounts(definers(text))
@@ -214,7 +216,7 @@ def _tables(stage: Stage) -> tuple[dict[Name, Texts], dict[Name, TableDefinition
 def _unlike_the_log(
     log: Streams, tables: Mapping[Name, Texts]
 ) -> Iterator[tuple[Name, list[Pair] | None]]:
-    """By table of the log's states where the server is not like it; None: not determined."""
+    """For each table of the log's states where the server differs; None: not determined."""
     from binlogkit.analyses.undoing.proof import paired
 
     for state in table_states(log, None):
@@ -238,12 +240,12 @@ def _unlike_the_log(
 
 
 def _agree(row: Row | None, other: Row | None) -> bool:
-    """Whether a row is another one in the columns that it has."""
+    """Whether two rows agree in the columns that the first one has."""
     return row is not None and other is not None and row.items() <= other.items()
 
 
 def _undone(plans: Plans) -> Undone:
-    """The changes that plans take back, by transaction."""
+    """The changes that plans undo, by transaction."""
     found: dict[int | None, set[int]] = {}
     for chunk in plans.chunks():
         for _, made in chunk:
@@ -255,7 +257,7 @@ def _undone(plans: Plans) -> Undone:
 
 
 def _whole_transactions(log: Streams, undone: Undone) -> list[Range] | None:
-    """Where the undone transactions stand in the log; None where not all of each is undone."""
+    """Where the undone transactions are in the log; None if one is undone only in part."""
     names = ["tx", "file", "pos", "end_file", "end_pos", "xa", "format", "rows"]
     found = []
     for row in log.transaction_table().select(names).to_pylist():
@@ -270,8 +272,10 @@ def _whole_transactions(log: Streams, undone: Undone) -> list[Range] | None:
 
 
 def _carried(log: Streams, name: Name, images: Reversed, undone: Undone) -> set[str]:
-    """The rows of a table, by key, that undone changes touched and others later: in a replay whose
-    images hold all columns these bring back what was undone."""
+    """The rows, by key, that undone changes and later ones touched.
+
+    In a replay, later images with all columns bring back what was undone.
+    """
     seqs = np.array(sorted(seq for some in undone.values() for seq in some), np.int64)
     found = set[str]()
     for each in log.read_batches(log.reading(), Filters(tables=(TableName(*name),))):

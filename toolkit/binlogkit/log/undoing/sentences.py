@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.undoing.dependents.found import Dependences
 
 _SUM = "changes"
-_LISTED = 10  # transactions, connections, changes that are named
+_LISTED = 10  # transactions, connections and changes that are listed
 _DONE = {
     "refuse": "refused",
     "skip": "skipped",
@@ -22,8 +22,8 @@ _DONE = {
 
 
 def chosen(changes: Sequence[pa.RecordBatch]) -> tuple[str, ...]:
-    """Whose changes these are, in sentences: how many transactions and connections they are of,
-    and, where they are few, how many changes of which."""
+    """Which transactions and connections made the changes, in sentences; if few, with their
+    counts."""
     import pyarrow as pa
 
     names = ["tx", "gtid", "thread_id"]
@@ -66,7 +66,7 @@ def _listed(threads: set[int | None]) -> str:
 def dependent(found: Dependences, mode: str, added: Dependences | None) -> tuple[str, ...]:
     """What depends on the chosen changes, in sentences, and what is done about it.
 
-    ``added``: what the mode cascade takes back as well.
+    ``added``: what the mode cascade undoes as well.
     """
     told = []
     if added is not None and added.dependents.num_rows:
@@ -115,7 +115,7 @@ def _each(table: pa.Table) -> list[str]:
 
 
 def definition_lines(drop: Boundary, events: Sequence[Boundary]) -> list[str]:
-    """What made a table that was dropped: the statements of the log, in their order."""
+    """How a dropped table was created: the log's statements, in order."""
     name, found = drop.name, list[str]()
     for event in reversed([e for e in events if e.seq < drop.seq]):
         if event.action == "rename" and event.new_name == name:

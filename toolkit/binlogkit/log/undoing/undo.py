@@ -1,4 +1,4 @@
-"""Which statements take a part of a log back, or make it again, over all its tables."""
+"""Undo and redo of a part of a log over all its tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def redo_of(log: Streams, **options: Unpack[UndoArgs]) -> LogPlans:
 
 
 class UndoArgs(FilterArgs, total=False):
-    """Filters, and what undo and redo have besides."""
+    """Filters, and the other arguments of undo and redo."""
 
     despite_gaps: bool
     by_transaction: bool
@@ -56,7 +56,7 @@ def _stated(
     by_transaction: bool = False,
     **filters: Unpack[FilterArgs],
 ) -> PlansT:
-    """Plans of what filters choose, with what they stand on."""
+    """Plans for the filtered changes, with their assumptions."""
     wanted = Filters.build(**filters)
     selection = Selection(log, wanted, by_transaction=by_transaction)
     found = make(selection)
@@ -71,7 +71,7 @@ def _stated(
 
 
 class Selection:
-    """The chosen changes, and what the same reading tells that their plans need.
+    """The chosen changes, and what their plans need from the same reading.
 
     ``changes``: in the canonical schema; ``newest``: the server version; ``gaps``: those met.
     """
@@ -127,8 +127,11 @@ class Selection:
         return LogPlans(made, backwards=False)
 
     def undone(self, mode: str, made_again: Collection[TableName]) -> Undo:
-        """Plans that take the changes back; ``mode``: what is done where others depend on them;
-        ``made_again``: tables that were dropped and are there again, as they were, without rows."""
+        """Plans that undo the changes.
+
+        ``mode``: what to do if others depend on them; ``made_again``: dropped tables that exist
+        again, without rows.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -198,8 +201,8 @@ class Selection:
 
 
 def _without(events: Sequence[Boundary], restored: Container[int]) -> list[Boundary]:
-    """What happened to tables but for what took rows that come back, and what made again a table
-    that was dropped."""
+    """What happened to tables, except what removed rows that come back, and what recreated a
+    dropped table."""
     gone = set[tuple[str, str]]()
     kept: list[Boundary] = []
     for event in events:
@@ -213,7 +216,7 @@ def _without(events: Sequence[Boundary], restored: Container[int]) -> list[Bound
 
 
 def _touched(log: Streams, wanted: Filters) -> pa.Array:
-    """The numbers of the transactions that wanted changes are of."""
+    """The numbers of the transactions of wanted changes."""
     import pyarrow as pa
 
     batches = log.read_batches(log.reading(), wanted)
@@ -224,7 +227,7 @@ def _touched(log: Streams, wanted: Filters) -> pa.Array:
 
 
 def _those(changes: Any, whole: pa.Array | None) -> Any:
-    """The changes, or boundaries, of some transactions; of all with None."""
+    """The changes, or boundaries, of some transactions; of all for None."""
     import pyarrow.compute as pc
 
     return changes if whole is None else changes.filter(pc.is_in(changes["tx"], whole))
@@ -233,12 +236,12 @@ def _those(changes: Any, whole: pa.Array | None) -> Any:
 def _concerns(gap: Gap, wanted: Filters) -> bool:
     """Whether changes of a wanted table may be missing.
 
-    Where the gap stands does not matter: before the chosen changes it may hold others that were
-    meant, or what names the columns; after them, what changed the rows again.
+    The gap's place does not matter. Before the chosen changes it may hide other wanted ones, or
+    column names; after them, later changes of the rows.
     """
     if gap.tables is None:
         return True
-    names = (name.split(".") for name in gap.tables)  # a name may have dots of its own
+    names = (name.split(".") for name in gap.tables)  # a name may contain dots
     return any(
         wanted.wants_table(".".join(parts[:i]), ".".join(parts[i:]))
         for parts in names
@@ -249,10 +252,11 @@ def _concerns(gap: Gap, wanted: Filters) -> bool:
 def _refused(
     boundaries: pa.Table, wanted: Filters, events: Iterable[Boundary]
 ) -> Iterator[dict[str, Any]]:
-    """The statements that changed rows without saying which, each with the reason for no plan.
+    """The statements that changed rows without logging them, each with the reason for having no
+    plan.
 
-    ``events``: what the boundaries did. The tables of one statement have one ``seq``: their order
-    is the statement's, also backwards.
+    ``events``: the effects of the boundaries. The tables of one statement share a ``seq``; their
+    order is the statement's, also backwards.
     """
     lossy = {event.seq for event in events if event.action == "alter" and _loses(event)}
     first: dict[str, Any] = {}
@@ -274,7 +278,7 @@ def _refused(
 
 
 def _loses(event: Boundary) -> bool:
-    """Whether an ALTER TABLE took values away, or changed some, as far as is known."""
+    """Whether an ALTER TABLE removed or changed values, as far as is known."""
     done = event.alteration
     return done is None or bool(done.dropped or done.converted)
 

@@ -1,1 +1,1 @@
-"""What a state begins with beside the log: snapshots, dumps, earlier states."""
+"""The starting points of states: snapshots, dumps, earlier states."""

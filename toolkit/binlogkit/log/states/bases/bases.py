@@ -1,7 +1,7 @@
-"""What a state begins with beside the log: snapshots, and which transactions they hold.
+"""The bases that a state starts from, and which transactions they hold.
 
-A base's position is a file and a position (what ends by there is in it), a GTID set (its members
-are), or both. Where they contradict each other, the set counts: positions are those of one server.
+A base's position is a file and a position (it holds what ends by there), a GTID set (it holds its
+members), or both. If they contradict each other, the set counts: positions are those of one server.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OPEN = "what was changed between the base and the first log that is read is not
 @dataclass(frozen=True, slots=True)
 class BasePosition:
     """A base's position among the logs: ``file``: a log's number, ``pos`` in it; ``given``: whether
-    that log is among them, else it stands between two of them, or before or after all."""
+    that log is among them, else it comes between two of them, or before or after all."""
 
     file: int
     pos: int
@@ -50,11 +50,11 @@ class BasePosition:
 
 
 class Since:
-    """Which transactions a base holds, as the windows of a reading tell.
+    """Which transactions a base holds, from the windows of a reading.
 
-    ``numbers``: those; ``seq``: the place of the first event after its position, -1 where that is
-    not among the logs; ``unlike``: transactions on which its position and its GTIDs disagree;
-    ``anonymous``: transactions without a GTID of which only those would tell.
+    ``numbers``: those transactions; ``seq``: the place of the first event after its position, -1 if
+    that is not in the logs; ``unlike``: transactions on which its position and its GTIDs disagree;
+    ``anonymous``: transactions that only a GTID would place, and that have none.
     """
 
     def __init__(self, log: Streams, file: str | None, pos: int | None, gtids: GtidSet | None):
@@ -123,11 +123,11 @@ class Since:
             self._passed = count < len(stretch.entries)
 
     def holds(self, boundary: Boundary) -> bool:
-        """Whether what happened to a table is in the base."""
+        """Whether the base includes what happened to a table."""
         return boundary.seq < self.seq if boundary.tx is None else boundary.tx in self.numbers
 
     def later(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch without the changes outside any transaction that are in the base."""
+        """A batch without the changes outside any transaction that the base includes."""
         outside = np.asarray(batch["tx"].is_null())
         if not outside.any():
             return batch
@@ -138,12 +138,12 @@ class Since:
 
     @property
     def trusted(self) -> BasePosition | None:
-        """The position, where it is that of the logs."""
+        """The position, if it is one in the logs."""
         return None if self.unlike or self.place is None else self.place
 
 
 def _place(files: Sequence[str], file: str, pos: int) -> BasePosition:
-    """Where a position lies among logs, by their names without folder and packing."""
+    """Where a position is among logs, comparing their names without folder and compression."""
     _, stem, number = split_name(file)
     names = [split_name(name)[1:] for name in files]
     found = [i for i, name in enumerate(names) if name == (stem, number)]
@@ -157,7 +157,7 @@ def _place(files: Sequence[str], file: str, pos: int) -> BasePosition:
     return BasePosition(max(before) if before else -1, (1 << 63) - 1, False)
 
 
-# ---- what the base does not reach ----------------------------------------------------------
+# ---- changes missing after a base ----------------------------------------------------------
 
 
 def base_gaps(
@@ -171,7 +171,7 @@ def base_gaps(
     """Where changes may be missing between the base and the logs.
 
     ``counts``: which transactions lie between the base and the point, by default those that are not
-    in the base; ``files``: so many of the logs come before the point, by default all.
+    in the base; ``files``: how many of the logs come before the point, by default all.
     """
     told = [*_by_gtids(log, since, files), *_by_file(log, since, history)]
     if since.anonymous:
@@ -225,13 +225,13 @@ def _by_file(log: Streams, since: Since, history: History) -> Iterator[str]:
 
 
 def _next_name(log: Streams) -> str | None:
-    """The log in which the last one says to go on."""
+    """The log that the last one names as its successor."""
     facts = log.file_facts
     return facts[-1].next_name if facts else None
 
 
 def _prepared_before(counts: Callable[[int], bool], transactions: pa.Table) -> Iterator[str]:
-    """XA transactions that the logs commit, and that were prepared before them."""
+    """XA transactions that the logs commit and that were prepared before them."""
     import pyarrow.compute as pc
 
     names = ["tx", "file", "pos", "xa", "outcome", "rows", "resolved_file", "resolved_pos"]
@@ -246,15 +246,17 @@ def _prepared_before(counts: Callable[[int], bool], transactions: pa.Table) -> I
 
 
 def first_after(log: Streams, since: Since | None) -> tuple[int, int]:
-    """The place, a file's number and a position, before which nothing can be missing: it is in the
-    base. The first of all where damage ended the reading, which takes what comes later along."""
+    """The place (file number, position) before which nothing can be missing, since the base has it.
+
+    The very first place if damage ended the reading: later changes then count as missing, too.
+    """
     if since is None or (log.damages and log.options.on_damage == "stop"):
         return (-1, 0)
     numbers = {name: i for i, name in enumerate(log.files)}
     place = since.trusted
     first = (-1, 0) if place is None or not place.given else (place.file, place.pos)
     if since.gtids is not None:
-        # All before a log that says so is in the base.
+        # Everything before a log that says so is in the base.
         held = [f.name for f in log.file_facts if f.previous is not None
                 and not f.previous.subtract(since.gtids)]  # fmt: skip
         if held and len({file.source for file in log.file_facts}) == 1:
@@ -263,7 +265,7 @@ def first_after(log: Streams, since: Since | None) -> tuple[int, int]:
 
 
 def after_base(gaps: Iterable[Gap], log: Streams, since: Since) -> list[Gap]:
-    """The gaps in which something that is not in the base may be missing."""
+    """The gaps in which something may be missing that the base does not hold."""
     numbers, first = {name: i for i, name in enumerate(log.files)}, first_after(log, since)
     return [
         gap
@@ -277,7 +279,7 @@ def after_base(gaps: Iterable[Gap], log: Streams, since: Since) -> list[Gap]:
 
 
 def check_order(since: Since, transactions: pa.Table, counted: frozenset[int], until: Any) -> None:
-    """UsageError: the base holds changes of after the point."""
+    """UsageError: the base holds changes that come after the point."""
     if until is None:
         return
     from binlogkit.log.states.places import among, ended
@@ -288,7 +290,7 @@ def check_order(since: Since, transactions: pa.Table, counted: frozenset[int], u
 
 
 def facts_of(base: TableSnapshot) -> TableFacts:
-    """What a base says of its table."""
+    """What a base says about its table."""
     columns = tuple(field.name for field in base.rows.schema.field("values").type)
     told = base.definition
     key = base.key if base.key is not None else key_of(told)[0] if told is not None else ()
@@ -301,10 +303,10 @@ def facts_of(base: TableSnapshot) -> TableFacts:
 
 
 class Bases:
-    """The bases of a state, read: tables by name, one position.
+    """A state's bases, read: tables by name, one position.
 
-    ``catalog``: what they say of tables, None where that is nothing; ``more``: reads tables of
-    other names, of which it shows later that they are wanted.
+    ``catalog``: their table definitions, None if they have none; ``more``: reads further tables, if
+    they turn out to be needed.
     """
 
     def __init__(
@@ -339,7 +341,7 @@ class Bases:
         return Since(log, self.file, self.pos, self.gtids)
 
     def of(self, names: Iterable[Name]) -> dict[Name, TableSnapshot]:
-        """The tables of these names that are in them."""
+        """The tables of these names in the bases."""
         names = list(names)
         lacking = [name for name in names if name not in self.tables]
         for one in self._more(lacking) if lacking else ():
@@ -347,5 +349,5 @@ class Bases:
         return {name: self.tables[name] for name in names if name in self.tables}
 
     def named(self) -> str:
-        """What they hold, for messages."""
+        """Their content, for messages."""
         return ", ".join(sorted(".".join(name) for name in self.tables)) or "no table"

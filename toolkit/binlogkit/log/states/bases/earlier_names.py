@@ -1,4 +1,4 @@
-"""What tables of a base were called, and how they were defined, where the logs begin."""
+"""The names and definitions that a base's tables had where the logs begin."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _HARMLESS = ("truncate", "statement_write")
 
 
 def boundaries_of(log: Streams, sources: frozenset[str]) -> list[Boundary]:
-    """What the logs say happened to tables, from a reading of its own, without rows."""
+    """What happened to tables by the logs, from a separate reading without rows."""
     history = History(Filters(sources=sources))
     log.viewed(history.take, sources=sources)
     return read_boundaries(history.table(), history.changes)
 
 
 def all_names(boundaries: Sequence[Boundary], tables: Collection[str]) -> list[str]:
-    """The names of tables, and those that RENAMEs give them, or take from them."""
+    """The names of tables, with all names that RENAMEs gave them before or later."""
     names = [parse_table_name(table) for table in tables]
     found: list[tuple[str | None, str]] = [(n.db, n.table) for n in names]
     pairs = [
@@ -49,11 +49,10 @@ def all_names(boundaries: Sequence[Boundary], tables: Collection[str]) -> list[s
 
 @dataclass(slots=True)
 class Definitions:
-    """What tables of bases were where the logs begin.
+    """The bases' table definitions where the logs begin.
 
-    ``catalog``: None where the bases define none; ``stops``: the places (``seq``) of statements
-    before which the definitions are not known: those in ``catalog`` are made so that they are right
-    after these.
+    ``catalog``: None if the bases define none; ``stops``: the places (``seq``) of statements before
+    which definitions are not known: the ones in ``catalog`` are right after these statements.
     """
 
     catalog: Catalog | None = None
@@ -61,7 +60,7 @@ class Definitions:
 
 
 def definitions_before(log: Streams, bases: Bases, boundaries: Sequence[Boundary]) -> Definitions:
-    """What tables of the bases were before what happened to them since."""
+    """The bases' definitions, taken back over what happened to the tables."""
     result = Definitions()
     if bases.catalog is None:
         return result
@@ -84,7 +83,7 @@ def definitions_before(log: Streams, bases: Bases, boundaries: Sequence[Boundary
 def _before(
     definition: TableDefinition, held: Sequence[Boundary], *, placed: bool
 ) -> tuple[TableDefinition | None, set[int]]:
-    """A table before all of these, and the places before which that is not known; None where the
+    """A definition before all of these, and the places before which it is not known; None where the
     logs themselves define it, or nothing does."""
     stops = set[int]()
     for boundary in reversed(held):
@@ -107,8 +106,11 @@ def _before(
 
 
 def _undone(definition: TableDefinition, done: Alteration, *, keys: bool) -> TableDefinition:
-    """A table before an ALTER; columns that it changed as after it, those that it dropped as some
-    column; ``keys``: whether it left keys as they were."""
+    """A definition before an ALTER.
+
+    Columns that the ALTER changed stay as after it; columns that it dropped get some type.
+    ``keys``: whether it left keys as they were.
+    """
     old = {new: name for name, new in done.renamed.items()}
 
     def earlier(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""From what a user gives as a state's base to the snapshots that are in it."""
+"""From the user's arguments for a state's base to the snapshots in it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 def bases_of(
     log: Streams, base: Any, at: Any, gtids: str | GtidSet | None, tables: Sequence[str] | None
 ) -> Bases | None:
-    """The bases that are given, None without any; ``tables``: those that are asked for, None for
-    all; ``at``, ``gtids``: their position, where they do
-    not say it themselves. Errors: InputError, LimitError, SchemaError, UsageError."""
+    """The given bases, None without any.
+
+    ``tables``: the wanted ones, None for all; ``at``, ``gtids``: their position, if they have none
+    themselves. Errors: InputError, LimitError, SchemaError, UsageError.
+    """
     if base is None:
         if at is not None or gtids is not None:
             raise UsageError("a position of a base without a base")
@@ -86,8 +88,7 @@ def _of_server(
 
 
 def _columns(log: Streams, tables: Sequence[str]) -> tuple[Name, list[pa.Field]]:
-    """The one table that is asked for, and its columns: those of --schema, else those that table
-    maps name."""
+    """The one wanted table, and its columns: from --schema, else from table maps."""
     from binlogkit.frames.arrow_types import column_field
     from binlogkit.rows.defined import column_of
 

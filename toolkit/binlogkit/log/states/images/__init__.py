@@ -1,1 +1,1 @@
-"""What row images show of changes outside the log."""
+"""Changes outside the log, as row images show them."""

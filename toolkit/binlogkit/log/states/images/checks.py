@@ -1,7 +1,7 @@
 """Changes outside the log: row images that contradict what the log last said of their rows.
 
-A view of a reading whose batches have digests finds them; what differs by value
-``log/states/images/contradictions.py`` tells, which reads such rows again.
+A view of a reading whose batches have digests finds them. ``log/states/images/contradictions.py``
+then reads such rows again and compares values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Name = tuple[str | None, str, str]  # source, database, table
 
-_KEPT = 1000  # contradictions of one table that are told one by one
+_KEPT = 1000  # contradictions of one table that are reported one by one
 _NEEDED = ("seq", "tx", "xid", "file", "pos", "inner", *DIGESTS)
 _NO_ROWS = ("BLACKHOLE", MERGE)
 _KEEPS_COLUMNS = ("truncate", "statement_write")
@@ -48,7 +48,7 @@ _KEY_UNKNOWN = "its key is not known: neither metadata nor its CREATE TABLE tell
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Where a change stands: its file, position, place in the reading, and GTID."""
+    """Where a change is: its file, position, place in the reading, and GTID."""
 
     file: str
     pos: int
@@ -58,8 +58,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class _Map:
-    """What a table map tells of its table: the columns' types with their metadata; with FULL
-    metadata their names and the primary key's, else None."""
+    """A table map's facts: the columns' types with metadata; with FULL metadata also their names
+    and the primary key's, else None."""
 
     types: tuple[Any, ...]
     names: tuple[str, ...] | None
@@ -76,22 +76,22 @@ class _Map:
         )
 
     def contradicts(self, other: _Map) -> bool:
-        """Whether both cannot be of one definition."""
+        """Whether the two cannot come from one definition."""
         pairs = (self.types, other.types), (self.names, other.names), (self.key, other.key)
         return any(None not in (one, two) and one != two for one, two in pairs)
 
 
 @dataclass(slots=True)
 class Checked:
-    """What was checked of one table.
+    """The checks of one table.
 
-    ``changes``: row changes that count; ``compared``: those whose image before could be compared
+    ``changes``: effective row changes; ``compared``: those whose before image could be compared
     with what the log last said of the row; ``broken``: (seq, kind, key's digest) of those that
-    contradict it, ``count`` of them in all; ``reason``: why none was compared, where that is so;
-    ``begun``: where all of its rows were known to be none; ``cascades``: tables (``db.table``)
-    whose changes may reach it by foreign keys; ``touched``: between which places (``seq``) rows
-    were updated or deleted; ``redefined``: the last change of the columns that table maps told, and
-    the first one of others, where no DDL in the log lies between.
+    contradict it, ``count`` of them in all; ``reason``: why none was compared, if none was;
+    ``begun``: where the table was known to be empty; ``cascades``: tables (``db.table``) whose
+    changes may reach it by foreign keys; ``touched``: between which places (``seq``) rows were
+    updated or deleted; ``redefined``: the last change with one set of columns in table maps, and
+    the first with another, if no DDL in the log lies between.
     """
 
     name: Name
@@ -116,10 +116,10 @@ class Checked:
 class ImageChecks:
     """Takes the windows of a reading, and the batches of its rows, with digests.
 
-    ``wanted``: of which tables it takes the rows, of all by default.
+    ``wanted``: the tables whose rows it takes, all by default.
 
-    Nothing is known of rows after DDL that changes their columns or writes them, a write that was
-    logged as a statement, a rollback that a non-transactional engine may have ignored.
+    Knowledge of rows is dropped after DDL that changes their columns or writes them, after a write
+    logged as a statement, and after a rollback that a non-transactional engine may have ignored.
     """
 
     def __init__(self, log: Streams, wanted: Filters | None = None) -> None:
@@ -127,7 +127,7 @@ class ImageChecks:
         self._unread: set[Name] = set()  # tables with rows that are not taken
         self._outcomes = Outcomes(Point(log, {}), None)
         self._told = Boundaries(Filters())
-        self._boundaries: list[tuple[str | None, Boundary]] = []  # with whose logs they stand in
+        self._boundaries: list[tuple[str | None, Boundary]] = []  # and the sources of their logs
         self._folded = False
         self._next = 0
         self._savepoints = _Savepoints()
@@ -164,8 +164,10 @@ class ImageChecks:
     def watched(
         self, window: Iterable[tuple[TableSchema, pa.RecordBatch]]
     ) -> Iterator[tuple[TableSchema, pa.RecordBatch]]:
-        """The batches of a window, which are taken at its end: the log's order holds between them
-        and those of other windows."""
+        """Pass on the batches of a window and take them at its end.
+
+        Log order holds between them and the batches of other windows.
+        """
         found = []
         for schema, batch in window:
             found.append((schema, batch.select(_NEEDED)))
@@ -197,8 +199,10 @@ class ImageChecks:
     # ---- rows ---------------------------------------------------------------------------------
 
     def may_cascade(self, name: Name, since: int, until: int) -> bool:
-        """Whether a foreign key may have changed rows of the table between two places: its parent
-        was changed there, or the parent's."""
+        """Whether a foreign key may have changed rows of the table between two places.
+
+        It may have if its parent was changed there, or the parent's parent.
+        """
         above = list(self.checked[name].cascades) if self.version < CASCADES_LOGGED else []
         for parent in above:
             known = self.checked.get((name[0], *parent.split(".", 1)))  # type: ignore[arg-type]
@@ -215,14 +219,14 @@ class ImageChecks:
         return (schema.source, *((db.lower(), table.lower()) if self._folded else (db, table)))
 
     def counts(self, batch: pa.RecordBatch) -> Flags:
-        """Which changes count, of transactions that are decided."""
+        """Which changes count: those of transactions that are decided and committed."""
         tx = np.asarray(batch["tx"].fill_null(-1))
         known = self._outcomes.of(tx, np.asarray(batch["xid"].is_valid()))
         found: Flags = (known == COUNTS) & ~self._savepoints.taken_back(batch)
         return found
 
     def _decide(self, schema: TableSchema, batch: pa.RecordBatch) -> None:
-        """Take the changes whose transactions count; keep those that are not decided."""
+        """Take the changes of counted transactions; keep those of undecided ones."""
         tx = np.asarray(batch["tx"].fill_null(-1))
         known = self._outcomes.of(tx, np.asarray(batch["xid"].is_valid()))
         back = self._savepoints.taken_back(batch)
@@ -241,7 +245,7 @@ class ImageChecks:
             self._open.append((schema, _those(batch, open_)))
 
     def _take_map(self, schema: TableSchema, batch: pa.RecordBatch) -> None:
-        """Take what the table map of some changes tells, and compare it with the one before."""
+        """Compare the table map of some changes with the one before."""
         name, told = self.name_of(schema), _Map.of(schema)
         before, last = self._maps.get(name), _change(batch, batch.num_rows - 1)
         if before is not None and before[0].contradicts(told):
@@ -250,7 +254,7 @@ class ImageChecks:
         self._maps[name] = told, last
 
     def _of(self, name: Name, schema: TableSchema) -> Rows | None:
-        """The rows of a table; None where they cannot be told from each other."""
+        """The rows of a table; None if they cannot be distinguished."""
         checked = self.checked.setdefault(name, Checked(name))
         checked.cascades = schema.cascades or checked.cascades
         if name in self._ignored:
@@ -331,7 +335,7 @@ class ImageChecks:
 
 
 class _Savepoints:
-    """What ROLLBACK TO SAVEPOINT took back, and stands in the log all the same."""
+    """Ranges that ROLLBACK TO SAVEPOINT undid but that are still in the log."""
 
     def __init__(self) -> None:
         self._number = -1
@@ -360,7 +364,7 @@ class _Savepoints:
                 self._set = {n: p for n, p in self._set.items() if p <= start}
 
     def taken_back(self, batch: pa.RecordBatch) -> Flags:
-        """Which changes did not happen."""
+        """Which changes were undone."""
         mask = undone_mask(self._undone)
         return np.zeros(batch.num_rows, bool) if mask is None else mask(batch)
 

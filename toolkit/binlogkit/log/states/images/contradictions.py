@@ -1,7 +1,6 @@
-"""What rows that were changed outside the log show: values that the log does not explain.
+"""Rows that were changed outside the log: values that the log does not explain.
 
-Of tables whose images contradict the log (checks.py) the rows are read again, and values are
-compared.
+Tables whose images contradict the log (checks.py) are read again, and values are compared.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
 
 UNLOGGED = "unlogged_change"  # the findings' code
-Record = dict[str, Any]  # an image, as rows have it
+Record = dict[str, Any]  # an image, as in records of rows
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """A row that was changed outside the log, or a table that was altered outside it.
 
-    ``kind``: None of a table; ``key``: its key's columns, as in records; all columns where there is
-    no key (``keyless``). ``known``: the last change before that fits, None where there is none, or
-    no key; ``since``: that, or what emptied the table; ``shown``: the change whose image shows it;
-    ``columns``: those that differ, by name what the log last said and what the image before says;
-    empty where the row itself appeared or went; ``cascades``: whether a foreign key may have done
-    it, which up to 9.5 no log shows.
+    ``kind``: None for a table; ``key``: its key's columns, as in records; all columns where there
+    is no key (``keyless``). ``known``: the last fitting change before, None without one or without
+    a key; ``since``: that change, or what emptied the table; ``shown``: the change whose image
+    shows it; ``columns``: the differing columns, by name what the log last said and what the before
+    image says; empty if the row itself appeared or disappeared; ``cascades``: whether a foreign key
+    may have done it, which no log up to 9.5 shows.
     """
 
     name: Name
@@ -62,12 +61,12 @@ class Contradiction:
         return ".".join(self.name[1:])
 
     def gap(self) -> Gap:
-        """What it means for other answers: changes are missing since the one that fits."""
+        """As a gap for other answers: changes are missing since the last fitting one."""
         since, tables = self.since, frozenset([self.table])
         return Gap(UNLOGGED, since.file, since.pos, since.seq + 1, tables, self.sentence())
 
     def finding(self) -> Finding:
-        """As a verification says it."""
+        """As a finding of ``verify``."""
         shown = self.shown
         what = "row change" if self.kind is not None else "table map"
         place = Place(shown.file, shown.pos, gtid=shown.gtid, type=what)
@@ -99,10 +98,10 @@ class Contradiction:
 
 
 def contradictions(log: Streams, checks: ImageChecks) -> Iterator[Contradiction]:
-    """What the tables with contradictions show by value, table by table; they are read again.
+    """The contradictions by value, table by table; those tables are read again.
 
-    Images that differ in bytes and not in values (a document that was stored in another way)
-    contradict nothing.
+    Images that differ in bytes but not in values (a JSON document stored in another way) do not
+    contradict each other.
     """
     from binlogkit.frames.row_batches import read_batches
 
@@ -119,13 +118,13 @@ def contradictions(log: Streams, checks: ImageChecks) -> Iterator[Contradiction]
                 if found is not None:
                     found.take(batch, checks.counts(batch))
     except (DamageError, InputError):
-        pass  # the first reading reported it
+        pass  # the first reading already reported it
     for found in again.values():
         yield from found.found
 
 
 def unlogged(log: Streams, checks: ImageChecks, gaps: Sequence[Gap]) -> Iterator[Contradiction]:
-    """The contradictions but for those that ``gaps`` of the log explain."""
+    """The contradictions without those that ``gaps`` of the log explain."""
     for found in chain(_redefined(checks), contradictions(log, checks)):
         between = (gap for gap in gaps if found.since.seq < gap.seq < found.shown.seq)
         if not any(gap.concerns([found.table]) for gap in between):
@@ -140,7 +139,7 @@ def _redefined(checks: ImageChecks) -> Iterator[Contradiction]:
 
 
 def explains(cascaded: Iterable[Cascaded], found: Contradiction, columns: Container[str]) -> bool:
-    """Whether what foreign keys did explains what was found; ``columns``: what they may change."""
+    """Whether foreign keys explain what was found; ``columns``: those that they may change."""
     if found.kind is None or any(name not in columns for name in found.columns):
         return False
     between = (
@@ -152,7 +151,7 @@ def explains(cascaded: Iterable[Cascaded], found: Contradiction, columns: Contai
 
 
 class _Again:
-    """A table's rows with contradictions, read again; ``found``: those that values show."""
+    """A table's rows with contradictions, read again; ``found``: those confirmed by values."""
 
     def __init__(self, checks: ImageChecks, checked: Checked) -> None:
         self._checks, self._checked = checks, checked
@@ -162,7 +161,7 @@ class _Again:
         self.found: list[Contradiction] = []
 
     def take(self, batch: pa.RecordBatch, counts: Flags) -> None:
-        """Take a batch of the table, with digests; ``counts``: which changes do."""
+        """Take a batch of the table, with digests; ``counts``: which changes count."""
         was, now = (digests(batch, side)[:, 0] for side in range(2))
         rows = np.flatnonzero(counts & (np.isin(was, self._keys) | np.isin(now, self._keys)))
         if not len(rows):

@@ -1,4 +1,4 @@
-"""What a row's life is told of: changes, and what happens to its table, as records."""
+"""The events of a row's life: its changes, and what happens to its table, as records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from binlogkit.log.states.life.reading import Kept
     from binlogkit.rows.schema import TableDefinition
 
-#: The fields of a record that are a change's own.
+#: The fields of a record that belong to a change.
 FROM_BATCH = (
     "source", "file", "pos", "end_pos", "inner", "row", "timestamp", "commit_timestamp",
     "server_id", "gtid", "thread_id", "xid", "xa", "db", "table", "op", "query",
@@ -28,7 +28,7 @@ def written(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def doubtful(boundary: Boundary, *, mine: bool) -> str | None:
-    """The finding of what may have changed rows without their changes being in the log."""
+    """The finding for what may have changed rows without being in the log."""
     if boundary.action == "incident":
         return "incident"
     if not mine:
@@ -45,7 +45,7 @@ def doubtful(boundary: Boundary, *, mine: bool) -> str | None:
 
 
 def pieces(batch: pa.RecordBatch, cuts: Sequence[int]) -> Iterator[pa.RecordBatch]:
-    """A batch in parts that no place falls into."""
+    """A batch in parts, cut at these places."""
     seqs = batch["seq"].to_numpy()
     between = [cut for cut in cuts if seqs[0] <= cut <= seqs[-1]]
     edges = sorted({0, len(seqs), *seqs.searchsorted(between).tolist()})

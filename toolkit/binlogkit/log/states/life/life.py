@@ -1,4 +1,4 @@
-"""One row's life: its changes in log order, also under the keys that it had before and after."""
+"""One row's life: its changes in log order, also under its earlier and later keys."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class RowLife:
 
     ``rows``: its events in log order, the columns of frames.fields.rows.LIFE, images as JSON text;
     ``table``: the table's name at the end; ``key``: its key's columns there; ``findings``: what
-    leaves parts of it open, as analyses.point_in_time says; ``assumes``: what it stands on that the
-    log does not show, a sentence each; ``names``: all that the table was called.
+    leaves parts of it open, as in analyses.point_in_time; ``assumes``: the assumptions that the log
+    cannot show, a sentence each; ``names``: all names of the table.
     """
 
     table: tuple[str, str]
@@ -199,7 +199,7 @@ class _Looking:
         return known
 
     def _whole(self, identity: Identity) -> Candidates:
-        """All changes of the row: those of the first reading, or they are read again."""
+        """All changes of the row: from the first reading, or read again."""
         gathered = self._gathered
         names = set(identity.names)
         right = names == {self._name} and all(identity.at(s)[1] == k for s, k in gathered.keys)
@@ -227,8 +227,8 @@ class _Looking:
     def _missing(
         self, names: list[Name], above: list[str], tracked: set[str]
     ) -> list[dict[str, Any]]:
-        """Findings of the gaps in which the row may have been changed, by foreign keys of the
-        tables ``above`` it too, and of what shows that it was."""
+        """Findings about gaps in which the row may have changed, also by foreign keys of the tables
+        ``above``, and about changes outside the log."""
         told = [*above, *(".".join(name) for name in names)]
         gaps = [gap for gap in self._gaps if gap.concerns(told)]
         return of_gaps([*gaps, *(found.gap() for found in self._shown(names, tracked))])
@@ -239,7 +239,7 @@ class _Looking:
             if found.name[1:] in names and (text in tracked or found.kind is None):
                 yield found
 
-    # ---- the story ------------------------------------------------------------------------------
+    # ---- the answer -----------------------------------------------------------------------------
 
     def _story(
         self, lives: Lives, found: list[Kept], identity: Identity, happened: list[Boundary]

@@ -1,5 +1,5 @@
-"""The changes of a table among which one row is looked for: all of them while they are few, else
-those of the keys that it is known to have had."""
+"""The changes of a table in which one row is searched: all while they are few, else those of its
+known keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from binlogkit.analyses.point_in_time.identity import Key, Move, linked
 from binlogkit.errors import UsageError
 from binlogkit.frames.key_texts import asked_text, key_texts, values_of
 
-_MOST = 64 << 20  # bytes of changes that are kept whoever's they are
+_MOST = 64 << 20  # bytes of changes that are kept whatever their row
 _PLACE = ("seq", "tx", "file", "pos", "inner")
 
 
@@ -34,17 +34,17 @@ class Kept:
         return Kept(self.batch.filter(which), self.was.filter(which), self.now.filter(which))
 
     def of(self, keys: pa.Array) -> Kept:
-        """Those of rows that have one of the keys before or after."""
+        """The changes of rows that have one of the keys before or after."""
         return self.those(pc.or_(pc.is_in(self.was, keys), pc.is_in(self.now, keys)))
 
 
 class Candidates:
-    """What is taken of a table.
+    """The changes kept of a table.
 
-    ``given``: the key's values; ``tracked``: the keys whose changes are kept, all while None;
-    ``asked``: the texts of the key that was asked for; ``complete``: whether every change of the
-    row is kept; ``without``: how many changes do not hold the key; ``misfit``: what is wrong with
-    the values for one of the table's versions.
+    ``given``: the key's values; ``tracked``: the keys whose changes are kept, None for all;
+    ``asked``: the wanted key as texts; ``complete``: whether every change of the row is kept;
+    ``without``: how many changes lack the key; ``misfit``: why the values do not fit one of the
+    table's versions.
     """
 
     def __init__(self, given: Any, tracked: set[str] | None = None, most: int = _MOST) -> None:
@@ -54,13 +54,13 @@ class Candidates:
         self.complete = True
         self.without = 0
         self.misfit: UsageError | None = None
-        self.keys: list[tuple[int, Key]] = []  # with which the changes from a place on were read
+        self.keys: list[tuple[int, Key]] = []  # the key's columns from each place on
         self._kept: list[Kept] = []
         self._moves: list[Kept] = []
         self._bytes = 0
 
     def take(self, batch: pa.RecordBatch, key: Key, table: str) -> None:
-        """Take changes, whose key's columns are called so."""
+        """Take changes; the key's columns have these names."""
         seq = int(batch["seq"][0].as_py())
         if not self.keys or self.keys[-1][1] != key:
             self.keys.append((seq, key))
@@ -69,7 +69,7 @@ class Candidates:
             return
         try:
             text = asked_text(batch, key, values_of(self._given, key, table))
-        except UsageError as error:  # of this version of the table, others may be of another type
+        except UsageError as error:  # in this version of the table; others may have another type
             self.misfit, text = error, None
         if text is not None:
             self.asked[text] = None
@@ -97,16 +97,16 @@ class Candidates:
             if was in tracked:
                 tracked.add(now)
             elif now in tracked:
-                self.complete = False  # what the row was before has passed
+                self.complete = False  # earlier changes of the row have already passed
 
     def keys_tracked(self, numbers: Integers, undone: list[Undone]) -> set[str]:
-        """The keys that the row had, by the transactions that count; see :meth:`found`."""
+        """The keys that the row had, by counted transactions; see :meth:`found`."""
         return linked(_pairs(list(_counted(self._moves, numbers, undone))), self.asked)
 
     def found(self, keys: set[str], numbers: Integers, undone: list[Undone]) -> list[Kept]:
         """The changes of these keys that count, each table's in log order.
 
-        ``numbers``: the transactions that do; ``undone``: what was taken back.
+        ``numbers``: the counted transactions; ``undone``: what ROLLBACK TO SAVEPOINT undid.
         """
         wanted = pa.array(sorted(keys), pa.string())
         those = (kept.of(wanted) for kept in _counted(self._kept, numbers, undone))
@@ -124,7 +124,7 @@ def _counted(kept: list[Kept], numbers: Integers, undone: list[Undone]) -> Itera
 
 
 def _pairs(moves: list[Kept]) -> list[Move]:
-    """Moves in log order."""
+    """Key changes in log order."""
     found = [
         item
         for kept in moves
