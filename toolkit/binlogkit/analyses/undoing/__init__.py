@@ -1,1 +1,1 @@
-"""From changes to the statements that take them back, or make them again."""
+"""From changes to statements that undo them or make them again."""

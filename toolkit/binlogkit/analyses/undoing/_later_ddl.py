@@ -1,7 +1,7 @@
-"""What DDL after a change did to its table: by which names a statement finds it now.
+"""Effects of later DDL on a changed table: the names that statements must use now.
 
-Tables and columns that were renamed get their new names. What was dropped, emptied or converted
-since cannot be written or compared any more; the reasons say where that happened.
+Renamed tables and columns get their new names. What was dropped, emptied or converted since cannot
+be written or compared any more; the reasons say where that happened.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _IMAGES = ("before", "after")
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A column that a table got: its definition, what rows that were there have in it, LOST where
-    that is not known, and where that was told."""
+    """A column added to a table: its definition, its value in rows that existed (LOST if not
+    known), and where it was added."""
 
     column: ColumnDefinition
     value: Any
@@ -47,13 +47,12 @@ class Added:
 
 @dataclass(slots=True)
 class Fate:
-    """What became of a table after some point of the log.
+    """What happened to a table after some point of the log.
 
-    ``name``: its last one; ``renamed``: its columns by the names they had; ``gone``: why columns,
-    by those names, cannot be written or compared; ``dropped``: those of them that are no more;
-    ``refused``: why nothing of it can; ``written``: where a statement wrote it that is logged as
-    text, of whatever rows; ``added``: what rows of then have in the columns that it got
-    since.
+    ``name``: its last one; ``renamed``: its columns by their old names; ``gone``: why columns, by
+    those names, cannot be written or compared; ``dropped``: the dropped ones; ``refused``: why
+    nothing in the table can be; ``written``: where a statement logged as text wrote it; ``added``:
+    the values of earlier rows in columns added since.
     """
 
     name: Name
@@ -65,7 +64,7 @@ class Fate:
     added: dict[str, Added] = field(default_factory=dict)
 
     def take(self, boundary: Boundary) -> None:
-        """Follow what happens next to the table."""
+        """Apply the table's next boundary."""
         place = f"({boundary.file} at {boundary.pos})"
         if boundary.action == "rename" and boundary.new_name is not None:
             if boundary.name == self.name:
@@ -103,7 +102,7 @@ class Fate:
             self.added[name] = Added(column, added_value(column, done.moment), place)
 
     def refuse_collisions(self, columns: Sequence[str]) -> None:
-        """Refuse a table of which one column got the name that another one had."""
+        """Refuse a table in which a column got the name that another one had."""
         names = [self.renamed.get(column, column) for column in columns]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice and self.refused is None:
@@ -130,7 +129,7 @@ class LaterDDL:
         return min(found, key=_SEQ, default=None)
 
     def fate(self, name: Name, seq: int) -> Fate:
-        """What became of the table that has this name at a place of the log."""
+        """What happened to the table that has this name at a place of the log."""
         fate = Fate(name)
         while fate.refused is None and (boundary := self._next(fate.name, seq)) is not None:
             fate.take(boundary)
@@ -138,7 +137,7 @@ class LaterDDL:
         return fate
 
     def parts(self, batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, Fate]]:
-        """A table's changes, cut where its fate differs, by the names that it has now."""
+        """A table's changes, split where later DDL differs, with the table's present names."""
         if not batch.num_rows:
             return
         name = (batch["db"][0].as_py(), batch["table"][0].as_py())
@@ -161,7 +160,7 @@ def _under_new_names(fate: Fate) -> Fate:
 
 
 def _named(batch: pa.RecordBatch, fate: Fate) -> pa.RecordBatch:
-    """Changes with the names that their table and its columns have now."""
+    """Changes with the present names of their table and its columns."""
     count, schema = batch.num_rows, batch.schema
     metadata = dict(schema.metadata or {})
     for column, text in zip(("db", "table"), fate.name, strict=True):

@@ -1,4 +1,4 @@
-"""What a statement sets, what finds its row, and why there is none: for many changes at once."""
+"""Plans for many changes at once: what a statement sets, what finds its row, why there is none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from binlogkit.rows.ddl.keys import NO_ACTION
 from binlogkit.rows.schema import Supposition
 
 _INEXACT = ("float", "double", "json")
-_STAMPS = ("timestamp", "datetime")  # what may have ON UPDATE CURRENT_TIMESTAMP
+_STAMPS = ("timestamp", "datetime")  # may have ON UPDATE CURRENT_TIMESTAMP
 _NO_VALUES = (
     ("undecodable", "is not decodable"),
     ("json_diff", "is known as a difference only"),
@@ -46,8 +46,8 @@ _OPPOSITE = {"insert": "delete", "delete": "insert", "update": "update"}
 class Facts:
     """What is known of a table's columns; ``key`` is empty for a table without one.
 
-    ``supposed``: the names of suppositions on which the table's definition rests; ``unsure``: text
-    columns whose character set nothing tells, and what is supposed of each.
+    ``supposed``: the names of suppositions behind the table's definition; ``unsure``: text columns
+    with an unknown character set, and the supposition about each.
     """
 
     kinds: Mapping[str, str]
@@ -58,7 +58,7 @@ class Facts:
 
     @classmethod
     def of(cls, schema: pa.Schema, key: Sequence[str] | None) -> Facts:
-        """Those of a canonical schema. UsageError where column types or the key cannot be told."""
+        """The facts in a canonical schema. UsageError: column types or the key are not known."""
         image = schema.field("after").type
         if not pa.types.is_struct(image):
             raise UsageError("typed changes are needed: before and after are text here")
@@ -86,18 +86,21 @@ class Facts:
 
     @property
     def unnamed(self) -> str | None:
-        """The first column of which only the number is known."""
+        """The first column without a known name (``@1`` …)."""
         numbered = (n for n in self.kinds if n.startswith("@") and n[1:].isdecimal())
         return next(numbered, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Turns changes of one table into plans; ``outcomes``: of transactions not committed; ``fate``:
-    what became of the table afterwards; ``child``: a table of which rows that are not known went
-    with deleted ones; ``referring``: the foreign keys that refer to the table, by which rows would
-    be changed, or go, unseen; ``blocked``: the changes that others depend on;
-    ``unlabelled``: columns of ENUM without an empty label."""
+    """Turns changes of one table into plans.
+
+    ``outcomes``: of transactions that were not committed; ``fate``: what happened to the table
+    afterwards; ``child``: a table of which unknown rows were deleted by cascade with deleted ones;
+    ``referring``: the foreign keys that refer to the table, by which statements could change or
+    delete other rows unseen; ``blocked``: the changes that others depend on; ``unlabelled``: ENUM
+    columns without an empty label.
+    """
 
     facts: Facts
     schema: pa.Schema
@@ -117,7 +120,7 @@ class Planner:
         return pa.concat_batches(frames) if frames else PLAN_SCHEMA.empty_table().to_batches()[0]
 
     def columns(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, PlanColumns]]:
-        """The plans of a batch in the canonical schema: for each kind the rows that have it."""
+        """The plans of a batch in the canonical schema: for each kind its rows."""
         ops = batch["op"].cast(pa.string())
         for op in OPS:
             rows = np.flatnonzero(pc.equal(ops, op))
@@ -127,7 +130,7 @@ class Planner:
 
     def _plans(self, batch: pa.RecordBatch, op: str) -> PlanColumns:
         before, after = image_cells(batch, "before"), image_cells(batch, "after")
-        if op == "update":  # what is not in the image after was not changed
+        if op == "update":  # what is not in the after image was not changed
             after = {name: cells.over(before[name]) for name, cells in after.items()}
         old, new = (after, before) if self.backwards else (before, after)
         kind = _OPPOSITE[op] if self.backwards else op
@@ -170,7 +173,7 @@ class Planner:
         )  # fmt: skip
 
     def _not_committed(self, batch: pa.RecordBatch) -> pa.StringArray:
-        """Why changes are refused before they are looked at."""
+        """Why changes are refused before they are examined."""
         if not self.outcomes or "tx" not in batch.schema.names:
             return no_texts(batch.num_rows)
         texts = [f"{NOT_COMMITTED}{o}" for o in self.outcomes.values()]
@@ -180,12 +183,12 @@ class Planner:
 
 @dataclass(slots=True)
 class _Draft:
-    """Plans of one kind in the making: by column the rows in whose statements it stands.
+    """Plans of one kind being made: by column the rows in whose statements it occurs.
 
-    ``old``: the rows as the statements find them; ``new``: as they leave them; ``forced``: which
-    of them are found by their keys alone; ``left_out``: what no condition compares; ``unlabelled``:
-    columns of ENUM without an empty label, of which an empty text is the error value; ``stamps``:
-    columns that the table got since, with ON UPDATE CURRENT_TIMESTAMP.
+    ``old``: the rows as the statements find them; ``new``: as they leave them; ``forced``: which of
+    them are found by their keys alone; ``left_out``: what no condition compares; ``unlabelled``:
+    ENUM columns without an empty label, in which an empty text is the error value; ``stamps``:
+    columns added since, with ON UPDATE CURRENT_TIMESTAMP.
     """
 
     facts: Facts
@@ -203,7 +206,7 @@ class _Draft:
     unlabelled: Container[str] = ()
 
     def fill(self) -> None:
-        """Choose the columns, and refuse the rows for which that cannot be."""
+        """Choose the columns; refuse the rows for which that is impossible."""
         if self.kind == "insert":
             self._fill_insert()
             return
@@ -216,14 +219,14 @@ class _Draft:
         self._fill_where(changed)
 
     def refuse_gone(self, fate: Fate) -> None:
-        """Refuse the rows in whose statements columns stand that are not what they were."""
+        """Refuse the rows whose statements use columns that have changed since."""
         self.dropped = frozenset(fate.dropped)
         for column, reason in fate.gone.items():
             standing = [part[column] for part in (self.set, self.where) if column in part]
             self.reasons.add(_any(standing, self.every), reason)
 
     def fill_added(self, fate: Fate) -> None:
-        """Give rows that come back what they would have in columns that the table got since."""
+        """Give restored rows the values that they would have in columns added since."""
         self.stamps = [name for name, told in fate.added.items() if told.column.on_update_now]
         for name, told in fate.added.items() if self.kind == "insert" else ():
             if told.column.generated or told.column.auto_increment:
@@ -239,14 +242,14 @@ class _Draft:
             self.new, self.set[name] = {**self.new, name: cells}, self.every
 
     def refuse_unsure(self) -> None:
-        """Refuse statements that would be others if a column had another character set."""
+        """Refuse statements that would differ if a column had another character set."""
         for part, cells in ((self.set, self.new), (self.where, self.old)):
             for column in self.facts.unsure.keys() & part.keys():
                 rows = part[column] & self._unsure(column, cells[column])
                 self.reasons.add(rows, _supposed(self.facts.unsure[column]))
 
     def _unsure(self, column: str, cells: Cells) -> Mask:
-        """Where a value is another text in another character set that its column may have."""
+        """Where a value is a different text in another character set that its column may have."""
         if column not in self.facts.unsure or not pa.types.is_string(cells.array.type):
             return np.zeros_like(self.every)
         return np.array(beyond_ascii(cells.array), np.bool_)
@@ -290,7 +293,7 @@ class _Draft:
                 _not_comparable(cells, facts.kinds[column]) | self._unsure(column, cells)
             )
             self.where[column], self.left_out[column] = guards & ~left, left
-        if not facts.key:  # rows that are equal in what is compared need not be the same
+        if not facts.key:  # rows that are equal in the compared columns may still differ
             self._refuse_missing("no key, and not compared", self.left_out)
         nothing = ~_any(self.where.values(), self.every)
         self.reasons.add(nothing, "no column can be compared: ", *_names(self.left_out))
@@ -302,7 +305,7 @@ class _Draft:
             self.reasons.add(rows, f"{what}: ", *_names(missing))
 
     def _refuse_unwritable(self) -> None:
-        """Refuse values that are not known, and those that no server takes."""
+        """Refuse values that are not known, and those that no server accepts."""
         self._refuse_unreadable(self.set, self.new)
         for column, rows in self.set.items():
             if self.facts.kinds[column] != "enum":
@@ -324,7 +327,7 @@ class _Draft:
                     self.reasons.add(unreadable, f"a value of {column} {what}")
 
     def kept(self) -> Iterator[tuple[str, Mask]]:
-        """The columns that an update leaves as they are, though a server may set them by itself."""
+        """The columns that an update must keep, although a server may set them by itself."""
         there, facts = self.reasons.none(), self.facts
         for column in self.old if self.kind == "update" else ():
             if facts.kinds[column] in _STAMPS and column not in facts.generated | self.dropped:
@@ -335,8 +338,11 @@ class _Draft:
             yield from ((column, there) for column in self.stamps)
 
     def unreferred(self, referring: Iterable[Reference]) -> Iterator[tuple[Reference, Mask]]:
-        """By which foreign keys no row may refer to which rows that are not refused: with a row
-        that is deleted others would go, or lose their reference, and with an update, too."""
+        """The foreign keys by which no row may refer to which of the rows that are not refused.
+
+        With a deleted row, others would be deleted or lose their reference; an update can have this
+        effect, too.
+        """
         there = self.reasons.none()
         if not there.any():
             return
@@ -345,7 +351,7 @@ class _Draft:
         elif self.kind == "update":
             for key in (key for key in referring if key.on_update == "SET NULL"):
                 if key.child == key.parent:
-                    continue  # InnoDB refuses what would change the own table so
+                    continue  # InnoDB refuses such changes within one table
                 wanted = {column.lower() for column in key.referenced}
                 touched = [rows for c, rows in self.set.items() if c.lower() in wanted]
                 rows = there & _any(touched, self.every)
@@ -363,13 +369,13 @@ class _Draft:
 
 
 def _supposed(*names: str) -> str:
-    """Why there is no plan that rests on suppositions."""
+    """Why there is no plan based on suppositions."""
     which = ", ".join(map(printable, names))
     return f"it rests on what is only supposed ({which}); suppose=, --suppose accept it by its name"
 
 
 def _not_comparable(cells: Cells, kind: str) -> Mask:
-    """Where a value stands in no condition (docs/traps.md, "Inexact values")."""
+    """Where a value cannot be in a condition (docs/traps.md, "Inexact values")."""
     rows = cells.holds("undecodable") | cells.holds("json_diff")
     if kind in _INEXACT:
         rows |= np.array(cells.array.is_valid(), np.bool_)
@@ -378,7 +384,7 @@ def _not_comparable(cells: Cells, kind: str) -> Mask:
 
 
 def _any(masks: Iterable[Mask], like: Mask) -> Mask:
-    """The rows that one of the masks has."""
+    """The rows in any of the masks."""
     found = np.zeros_like(like)
     for mask in masks:
         found |= mask

@@ -1,5 +1,7 @@
-"""The chosen changes that cannot be taken back by themselves, since later ones depend on them that
-stay: since they are not chosen, or cannot be taken back."""
+"""The chosen changes that cannot be undone alone, since later changes depend on them and stay.
+
+Those stay because they are not chosen or cannot be undone.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,18 @@ from binlogkit.analyses.undoing.dependents.found import Dependences
 from binlogkit.analyses.undoing.plans import NO_CHANGE, NOT_COMMITTED, Plans
 from binlogkit.frames.text_columns import Mask
 
-#: What is done about chosen changes that later ones depend on; see :meth:`Log.undo`.
+#: What to do with chosen changes on which later ones depend; see :meth:`Log.undo`.
 MODES = ("refuse", "skip", "cascade", "force")
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Those changes by ``seq``, rising, and why; ``overwritten``: those that are taken back all the
-    same, whatever their rows have become; ``mode``: one of :data:`MODES`; ``stay``: by ``seq``,
-    those with which all that goes is refused."""
+    """The blocked changes by ``seq``, sorted, with the reason.
+
+    ``overwritten``: those that are undone nevertheless, whatever their rows have become; ``mode``:
+    one of :data:`MODES`; ``stay``: by ``seq``, those whose refusal extends to everything that goes
+    with them.
+    """
 
     seqs: Integers
     why: pa.StringArray
@@ -32,12 +37,12 @@ class Blocked:
 
     @property
     def skipped(self) -> bool:
-        """Whether those that are not overwritten are no refusals."""
+        """Whether blocked changes that are not overwritten count as skipped, not refused."""
         return self.mode == "skip"
 
     @classmethod
     def of(cls, found: Dependences, mode: str, stay: Integers) -> Blocked:
-        """What is blocked in one of the :data:`MODES`; ``stay``: see :func:`staying`."""
+        """The blocked changes in one of the :data:`MODES`; ``stay``: see :func:`staying`."""
         table = found.conflicts
         inner = pc.binary_join_element_wise("/", table["other_inner"].cast("string"), "")
         gtid = pc.binary_join_element_wise(", GTID ", table["other_gtid"], "")
@@ -53,23 +58,25 @@ class Blocked:
         return cls(found.conflicting[order], texts, overwritten, mode, stay)
 
     def reasons(self, batch: pa.RecordBatch) -> pa.StringArray:
-        """Of each change why it is blocked; null where it is not."""
+        """For each change why it is blocked; null if it is not."""
         return self.why.take(pc.index_in(batch["seq"], pa.array(self.seqs, pa.int64())))
 
     def along(self, batch: pa.RecordBatch) -> Mask:
-        """The changes that go with one that stays: in its transaction, or below the log."""
+        """The changes tied to one that stays: by its transaction or by an unlogged cascade."""
         found: Mask = np.isin(np.asarray(batch["seq"]), self.stay)
         return found
 
     def forced(self, batch: pa.RecordBatch) -> Mask:
-        """The changes that are taken back all the same."""
+        """The changes that are undone nevertheless."""
         found: Mask = np.isin(np.asarray(batch["seq"]), self.overwritten)
         return found
 
 
 def staying(plans: Plans, *, whole: bool) -> Integers:
-    """The changes, by ``seq``, that plans refuse though they did something, whatever depends on
-    them; with their transactions if these are taken back as a ``whole``."""
+    """The changes, by ``seq``, that plans refuse for reasons other than dependents.
+
+    Changes without an effect do not count. With ``whole``, also all changes of their transactions.
+    """
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool))]
     for chunk in plans.chunks():
         for _, made in chunk:

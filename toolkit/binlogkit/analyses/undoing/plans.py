@@ -1,7 +1,7 @@
-"""Plans by the column and the frame that shows them; those of a whole log, made when asked for.
+"""Plans in columns and as a frame; the plans of a whole log, made on demand.
 
-A log's changes are kept. Changes of many tables and kinds are carried out in one order; they are
-taken from their batches in chunks of that order, so that what is made of them needs little memory.
+A log's changes are kept in memory. Plans have one order over many tables and kinds. Changes are
+taken from their batches in chunks of that order, so that the plans need little memory.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ _NESTED = {"list<item>": pa.list_(_ITEM), "list<reference>": pa.list_(_REFERENCE
 PLAN_SCHEMA = pa.schema([(o.name, _NESTED.get(o.type) or arrow_type(o.type)) for o in PLANS])
 
 
-#: Why there is no statement where there is nothing to do; the second is followed by the outcome.
+#: Why there is no statement where nothing is to be done; the second is followed by the outcome.
 NO_CHANGE, NOT_COMMITTED = "no column changes", "its transaction was not committed: "
-#: Likewise, behind a column's name (reports/_literals.py says where that was tried).
+#: Likewise, after a column's name (reports/_literals.py says where that was tried).
 ERROR_VALUE = " held ENUM's error value (index 0), which no strict server takes"
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A column where it stands in statements; ``rows``: in those of which rows."""
+    """A column in statements; ``rows``: in which of them."""
 
     kind: str
     generated: bool
@@ -74,13 +74,13 @@ class Chosen:
         return str(self.cells.field.name)
 
     def special(self) -> Iterator[tuple[int, str]]:
-        """The rows that it stands in with a value that is none of the array's, and those texts."""
+        """The rows in whose statements its value is none of the array's, and those texts."""
         for row, value in sorted(self.cells.special.items()):
             if self.rows[row]:
                 yield row, value
 
     def json(self) -> pa.StringArray:
-        """The values as JSON text, of the rows that it stands in."""
+        """The values as JSON text, of the rows in whose statements the column is."""
         places = np.flatnonzero(self.rows)
         array = self.cells.array.take(pa.array(places))
         texts = json_texts(array, self.cells.field).fill_null("null")
@@ -95,10 +95,10 @@ class Chosen:
 class PlanColumns:
     """Plans of one ``kind``, a row each.
 
-    ``changes``: where they come from, in a batch's columns; ``set`` and ``where``: no column stands
-    in a row that is refused; ``refused`` and ``note``: null where there is none; ``keep``: which
-    columns stay as they are in which rows; ``unreferred``: by which foreign keys no row may refer
-    to those of which rows; ``skipped``: which of those refused are left out as was asked for.
+    ``changes``: the source, in a batch's columns; ``set`` and ``where``: empty for refused rows;
+    ``refused`` and ``note``: null if there is none; ``keep``: which columns stay as they are in
+    which rows; ``unreferred``: foreign keys by which no row may refer to which rows; ``skipped``:
+    which refused ones are left out on request.
     """
 
     changes: pa.RecordBatch
@@ -144,7 +144,7 @@ class PlanColumns:
 
 
 class Reasons:
-    """Why rows have no statement: of each the reason that was given first, in ``texts``."""
+    """Why rows have no statement: for each the first reason given, in ``texts``."""
 
     def __init__(self, texts: pa.StringArray) -> None:
         self.texts = texts
@@ -174,7 +174,7 @@ def batch_mappings(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 
 
 def _items(columns: Sequence[Chosen], rows: int) -> pa.ListArray:
-    """For each row the columns that stand in its statement, in their order."""
+    """For each row the columns in its statement, in their order."""
     places = [np.flatnonzero(column.rows) for column in columns]
     of_rows = np.concatenate([np.zeros(0, np.int64), *places])
     ordinals = np.repeat(np.arange(len(columns)), [len(place) for place in places])
@@ -200,7 +200,7 @@ def _items(columns: Sequence[Chosen], rows: int) -> pa.ListArray:
 def _listed(
     known: Sequence[tuple[Any, Mask]], rows: int, kind: pa.DataType, form: Callable[[Any], Any]
 ) -> pa.ListArray:
-    """For each row those of some things that hold for it."""
+    """For each row the things that hold for it."""
     found: list[list[Any]] = [[] for _ in range(rows if known else 0)]
     for thing, those in known:
         for row in np.flatnonzero(those).tolist():
@@ -221,25 +221,25 @@ def no_texts(rows: int) -> pa.StringArray:
 Places = npt.NDArray[np.int64]
 
 
-#: Plans by the column, each with the places of its rows among those of the chunk.
+#: Plans by the column, each with the places of its rows in the chunk.
 Chunk = list[tuple["Places", "PlanColumns"]]
 
-# Rows of a chunk: so many, or so many of each piece, of which a few take as long as one.
+# Rows of a chunk, and rows of each piece; a few rows of a piece take as long as one.
 _ROWS, _ROWS_OF_PIECE = 1 << 13, 64
-_TEXT = 64 << 20  # bytes that the texts of a chunk's statements may come to
+_TEXT = 64 << 20  # bytes that the texts of a chunk's statements may have
 _PER_BYTE, _PER_NAME, _PER_COLUMN = 6, 3, 64  # a statement's text, compared with its row's values
 _VALUES = ("before", "after", "raw")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some changes; ``plans``: makes plans of a part of them, with the numbers of their rows."""
+    """Some changes; ``plans``: makes plans for a part of them, with the numbers of their rows."""
 
     batch: pa.RecordBatch
     plans: Callable[[pa.RecordBatch], Iterable[tuple[Places, PlanColumns]]]
 
     def cost(self) -> int:
-        """About how many bytes the text of a statement has."""
+        """The approximate size of a statement's text in bytes."""
         schema = self.batch.schema
         names = schema.field("after").type.names if "after" in schema.names else ()
         named = sum(_PER_NAME * len(name.encode()) + _PER_COLUMN for name in names)
@@ -269,7 +269,7 @@ class Plans(Sequence[dict[str, Any]]):
 
     @property
     def tables(self) -> set[tuple[str, str]]:
-        """The tables of the changes, by the names that they have in the end."""
+        """The tables of the changes, by their last names."""
         return {
             (piece.batch["db"][0].as_py(), piece.batch["table"][0].as_py())
             for piece in self._pieces
@@ -292,7 +292,7 @@ class Plans(Sequence[dict[str, Any]]):
         return f"<{len(self)} plans>"
 
     def chunks(self) -> Iterator[Chunk]:
-        """All plans by the column, in chunks of which the texts are not large but for one row's."""
+        """All plans by the column, in chunks whose texts are small unless a single row is large."""
         return self._chunks(self._order)
 
     def _chunks(self, order: Places) -> Iterator[Chunk]:
@@ -307,7 +307,7 @@ class Plans(Sequence[dict[str, Any]]):
         return np.searchsorted(self._starts, ids, "right") - 1
 
     def _made(self, ids: Places) -> Iterator[Chunk]:
-        """The plans of some rows; in halves where the rows are larger than most."""
+        """The plans of some rows; in halves if the rows are larger than most."""
         pieces = self._piece_of(ids)
         taken = []
         for number in np.unique(pieces).tolist():

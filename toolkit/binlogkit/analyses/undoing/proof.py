@@ -1,7 +1,7 @@
-"""What an undo did to a server's tables, and what it should have done: rows as JSON texts.
+"""What an undo did to a server's tables and what it should have done: rows as JSON texts.
 
-Rows are compared as records (docs/records.md), so that tables of servers, states of logs and
-images of changes are alike.
+Rows are compared as records (docs/records.md), so that tables of servers, states of logs and images
+of changes have the same form.
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ def differing(
 def paired(
     one: Iterable[Row], other: Iterable[Row], key: Sequence[str]
 ) -> Iterator[tuple[Row | None, Row | None]]:
-    """Rows of two tables by key; where there is none, or a row lacks it, by all of the row. Equal
-    ones are left out."""
+    """Rows of two tables by key, or by the whole row if there is none or a row lacks it.
+
+    Equal rows are left out.
+    """
     waiting: dict[str, list[Row]] = {}
     for row in one:
         waiting.setdefault(_key(row, key), []).append(row)
@@ -81,12 +83,12 @@ def difference(between: str, name: Name, key: Sequence[str], pair: Sequence[Row 
 
 
 class Reversed:
-    """Tables without the changes that plans take back, by the images of these.
+    """Tables without the changes that plans undo, by the images of these.
 
-    ``tables``: the rows as they were before; in columns that the images do not have, rows stay as
-    they were, and those that come back may have anything. ``cascading``: foreign keys by which the
-    server changes children with their parents' rows. ``free``: by table the columns that follow
-    from others (generated ones); ``touched``: by table the keys of the rows that were taken back.
+    ``tables``: the rows as they were before. In columns that the images lack, rows stay as they
+    were, and restored rows may have any value. ``cascading``: foreign keys by which the server
+    changes children with their parents' rows. ``free``: by table the columns computed from others
+    (generated ones); ``touched``: by table the keys of the undone rows.
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class Reversed:
         self.touched: dict[Name, set[str]] = {}
 
     def take(self, plans: Plans) -> None:
-        """Take back what plans do not refuse."""
+        """Undo what plans do not refuse."""
         for chunk in plans.chunks():
             ordered: list[tuple[int, Name, Row | None, Row | None]] = []
             for places, made in chunk:
@@ -124,11 +126,11 @@ class Reversed:
         return struct_records(struct, changes[f"{side}_state"], changes["raw"], image)
 
     def key_of(self, name: Name, *rows: Row | None) -> str:
-        """What tells a row of a table, by the last of some versions of it that there is."""
+        """The identity of a row of a table, by the last of its versions that exists."""
         return _key({c: v for row in rows for c, v in (row or {}).items()}, self._keys[name])
 
     def keys_of(self, name: Name, changes: pa.RecordBatch) -> set[str]:
-        """What tells the rows of changes, before them and after."""
+        """The identity of the rows of changes, before and after."""
         images = [self._images(changes, name, image) for image in (0, 1)]
         both = zip(*images, strict=True)
         return {self.key_of(name, *rows) for one in both for rows in (one[:1], one) if any(rows)}
@@ -156,7 +158,7 @@ class Reversed:
         return found.pop() if found else None
 
     def _put(self, name: Name, old: Row | None, new: Row) -> None:
-        """Put a row into its table, in the place of another one, and carry that on to children."""
+        """Put a row into its table in place of another one, and apply that to children."""
         self._of(name).setdefault(self.key_of(name, new), []).append(new)
         if old is None:
             return
@@ -181,7 +183,7 @@ class Reversed:
         return self._rows[name]
 
     def wrong(self, name: Name, after: Texts) -> Iterator[tuple[Row | None, Row | None]]:
-        """Where a table that is there afterwards is not what the images demand."""
+        """Where an existing table afterwards is not what the images demand."""
         key, free = self._keys.get(name, ()), self.free.get(name, set())
         if name not in self._rows:
             yield from differing(self._tables.get(name, Counter()), after, key)

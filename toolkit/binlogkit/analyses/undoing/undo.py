@@ -1,9 +1,9 @@
-"""Which statements take changes back, or make them again: plans, no SQL (reports/sql.py has that).
+"""Plans of statements that undo changes or make them again; SQL is made in reports/sql.py.
 
 Undo runs backwards. It sets only the columns that a change touched, finds the row by its key
-*after* the change, and guards on the values that the change left: where somebody has touched the
-row since, the statement finds nothing instead of reverting that work. FLOAT, DOUBLE and JSON
-never stand in a condition (docs/traps.md). What cannot be taken back is refused, with the reason.
+*after* the change, and guards on the values that the change left: if the row was changed since, the
+statement finds nothing instead of reverting that work. FLOAT, DOUBLE and JSON are never in a
+condition (docs/traps.md). What cannot be undone is refused, with the reason.
 """
 
 from __future__ import annotations
@@ -59,15 +59,14 @@ def undo(
     statements: FrameT | None = None,
     schema: pa.Schema | None = None,
 ) -> FrameT:
-    """Plans that take ``changes`` back, last change first (:data:`PLANS`).
+    """Plans that undo ``changes``, last change first (:data:`PLANS`).
 
-    ``changes``: typed, of one table, all of them meant. ``key``: the key's columns, empty for a
-    table without one; taken from the schema's metadata if None. ``transactions``: the ledger;
-    changes of transactions that were not committed are then refused, there is nothing to take
-    back; ``statements``: ``log.statements()``, which tells what ROLLBACK TO SAVEPOINT took back:
-    such changes have no plan. ``schema``: the canonical Arrow schema, needed for a Spark frame,
-    which loses the fields' metadata. UsageError where column types or the key
-    cannot be told.
+    ``changes``: typed, of one table; all of them are undone. ``key``: the key's columns, empty for
+    a table without one; taken from the schema's metadata if None. ``transactions``: the ledger;
+    changes of transactions that were not committed are then refused: there is nothing to undo;
+    ``statements``: ``log.statements()``, which shows what ROLLBACK TO SAVEPOINT undid: such changes
+    have no plan. ``schema``: the canonical Arrow schema, needed for a Spark frame, which loses the
+    fields' metadata. UsageError column types or the key are not known.
     """
     return _plans(changes, key, transactions, statements, schema, backwards=True)
 
@@ -85,7 +84,7 @@ def redo(
 
 
 def mappings(plans: Any) -> Iterator[dict[str, Any]]:
-    """Plans as reports/sql.py takes them: one mapping each, values in the contract's JSON form."""
+    """Plans as reports/sql.py needs them: one mapping each, values in the contract's JSON form."""
     for batch in arriving(plans) if is_spark(plans) else to_arrow(plans).to_batches():
         yield from batch_mappings(batch)
 
@@ -103,15 +102,15 @@ def pieces(
     definitions: Iterable[TableDefinition] = (),
     backwards: bool,
 ) -> list[Piece]:
-    """What the plans of a whole log are made of: to take changes back, or to make them again.
+    """The input for the plans of a whole log, for undo or redo.
 
-    ``batches``: changes in the canonical schema, of any tables; ``refused``: what has no plan,
-    ``seq`` and other columns of a batch, and ``refused``, the reason; ``boundaries``: what happened
-    to tables, also after the changes, whose statements are then for the tables as they are in the
-    end; ``unknown_children``: tables of which a deleted row took others' rows along, below the log,
-    with such another table whose rows are not known; ``referring``: the foreign keys, where the
-    server acts on them with the statements; ``blocked``: what later changes depend on;
-    ``definitions``: of the tables, the last of one counts; the rest as for :func:`undo`.
+    ``batches``: changes in the canonical schema, of any tables; ``refused``: changes without a
+    plan, with ``seq``, other columns of a batch, and the reason in ``refused``; ``boundaries``:
+    what happened to tables, also after the changes: statements fit the tables as they are at the
+    end; ``unknown_children``: tables whose deleted rows cascaded to unknown rows without logging,
+    each with such a child table; ``referring``: the foreign keys, if the server acts on them with
+    the statements; ``blocked``: the changes that later ones depend on; ``definitions``: of the
+    tables, a table's last one counts; the rest as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     later = LaterDDL(read_boundaries(boundaries))
@@ -181,7 +180,7 @@ def _plans(
 def _happened(
     changes: pa.RecordBatch, undone: Callable[[pa.RecordBatch], Mask] | None
 ) -> pa.RecordBatch:
-    """The changes without those that a ROLLBACK TO SAVEPOINT took back."""
+    """The changes without those that a ROLLBACK TO SAVEPOINT undid."""
     return changes if undone is None else changes.filter(pa.array(~undone(changes)))
 
 

@@ -1,7 +1,7 @@
-"""Dependences as chains: of changes in the log's order, some depend on all that come before them.
+"""Dependences as chains: changes in log order, some of which depend on all before them.
 
-One chain stands for as many dependences as the square of its length, and what follows from one is
-found for all chains at once.
+One chain stands for as many dependences as the square of its length; consequences are computed for
+all chains at once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Links:
         cls, kind: int, chain: Integers, order: Integers, change: Integers, before: Flags,
         after: Flags,
     ) -> Links:  # fmt: skip
-        """Places in any order; a chain of which nothing follows is left out."""
+        """Places in any order; chains without consequences are left out."""
         size = int(chain.max(initial=-1)) + 1
         alive = (np.bincount(chain, before, size) > 0) & (np.bincount(chain, after, size) > 0)
         keep = alive[chain] if len(chain) else np.zeros(0, bool)
@@ -47,12 +47,12 @@ class Links:
         return cls(kind, chain[sort], change[sort], before[sort], after[sort])
 
     def ahead(self, marked: Flags) -> Integers:
-        """Of each place the next one behind it in its chain that is marked; -1 for none."""
+        """For each place the next marked one in its chain; -1 for none."""
         found = _last_marked(self.chain[::-1], marked[::-1])[::-1]
         return np.where(found < 0, -1, len(found) - 1 - found)
 
     def behind(self, marked: Flags) -> Integers:
-        """Of each place the last one before it in its chain that is marked; -1 for none."""
+        """For each place the last marked one before it in its chain; -1 for none."""
         return _last_marked(self.chain, marked)
 
 
@@ -69,10 +69,10 @@ def _last_marked(chain: Integers, marked: Flags) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What depends on some units (changes, or transactions), or what units depend on.
+    """What depends on some units (changes or transactions), or what units depend on.
 
-    By unit: ``there``: whether it is reached; ``root``: the change from which it is; ``kind``: why;
-    -1 where there is none.
+    By unit: ``there``: whether it is reached; ``root``: the change from which it is reached;
+    ``kind``: why; -1 for none.
     """
 
     there: Flags
@@ -81,12 +81,12 @@ class Reached:
 
 
 def dependents(links: Iterable[Links], unit: Integers, chosen: Flags) -> Reached:
-    """The units that depend on chosen ones, and on those that do; ``unit``: of each change."""
+    """The units that depend on chosen ones, directly or not; ``unit``: of each change."""
     return _reach(links, unit, chosen, np.ones_like(chosen), forwards=True)
 
 
 def conflicting(links: Iterable[Links], unit: Integers, stays: Flags, chosen: Flags) -> Reached:
-    """The chosen units on which units depend that stay, and on which such ones do, and so on.
+    """The chosen units on which units that stay depend, directly or not.
 
     ``root``: the change that stays and depends on it.
     """
@@ -96,7 +96,7 @@ def conflicting(links: Iterable[Links], unit: Integers, stays: Flags, chosen: Fl
 def _reach(
     links: Iterable[Links], unit: Integers, begun: Flags, within: Flags, *, forwards: bool
 ) -> Reached:
-    """The units ``within`` some that are reached along chains from those to begin with."""
+    """The units in ``within`` that are reached along chains from the first ones."""
     none = np.full(len(begun), -1)
     reached = Reached(begun.copy(), none, none.copy())
     links, more = list(links), True
@@ -115,7 +115,7 @@ def _reach(
 def _mark(
     reached: Reached, links: Links, own: Integers, hit: Integers, source: Integers, begun: Flags
 ) -> bool:
-    """Mark the units of places that were hit from others; whether there are any."""
+    """Mark the units of places that were reached from others; whether there are any."""
     if not len(hit):
         return False
     units, first = np.unique(own[hit], return_index=True)

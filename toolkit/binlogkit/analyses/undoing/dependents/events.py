@@ -1,4 +1,4 @@
-"""The changes of one table side by side: cells before and after, and which lives they are of."""
+"""The changes of one table side by side: cells before and after, and their rows' lives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from binlogkit.rows.schema import TableDefinition
 
 @dataclass(frozen=True, slots=True)
 class ChangedCells:
-    """Changes with the same columns, and their cells; ``after`` with what was not changed."""
+    """Changes with the same columns, and their cells; ``after`` includes unchanged ones."""
 
     batch: pa.RecordBatch
     before: dict[str, Cells]
@@ -29,7 +29,7 @@ class ChangedCells:
 
     @classmethod
     def of(cls, batch: pa.RecordBatch) -> ChangedCells:
-        """What is needed of a batch."""
+        """The needed part of a batch."""
         before, written = image_cells(batch, "before"), image_cells(batch, "after")
         was, now = (np.asarray(batch[side].is_valid()) for side in ("before", "after"))
         update = was & now
@@ -40,7 +40,7 @@ class ChangedCells:
             if changed[name].any():
                 changed[name] &= old.missing | old.differs(cells)
             full = cells.over(old)
-            gone = full.missing | ~now  # what is deleted has nothing after
+            gone = full.missing | ~now  # deleted rows have nothing after
             after[name] = Cells(full.field, full.array, gone, full.special)
         facts = ((f.name, f.metadata or {}) for f in batch["after"].type)
         generated = frozenset(n for n, told in facts if told.get(b"binlogkit:generated"))
@@ -49,11 +49,10 @@ class ChangedCells:
 
 @dataclass
 class TableChanges:
-    """All changes of a table, in the log's order, under the names that it has in the end.
+    """All changes of a table, in log order, under its last names.
 
-    ``definitions``: the table's, the last one last; ``first``: the number of the first change among
-    those of all tables; ``key``: the key's columns;
-    ``was``, ``now``: which have an image before, after.
+    ``definitions``: the table's, in order; ``first``: the number of the first change among those of
+    all tables; ``key``: the key's columns; ``was``, ``now``: which have an image before, after.
     """
 
     name: Name
@@ -80,7 +79,7 @@ class TableChanges:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the table as it is in the end."""
+        """The table's columns at the end."""
         return list(self.parts[-1].after)
 
     @property
@@ -91,7 +90,7 @@ class TableChanges:
 
     @property
     def collations(self) -> dict[str, str | None]:
-        """The collations that are known."""
+        """The known collations."""
         told = self.definitions[-1].columns if self.definitions else ()
         return {column.name: column.collation for column in told}
 
@@ -120,7 +119,7 @@ class TableChanges:
 
     @cached_property
     def unplaced(self) -> Flags:
-        """Which changes have an image that does not hold the key."""
+        """Which changes have an image without the key."""
         sides = ((self.was, "before"), (self.now, "after"))
         lacking = (there & self.cells(side, n).missing for there, side in sides for n in self.key)
         found: Flags = reduce(np.logical_or, lacking, np.zeros(self.size, bool))
@@ -128,7 +127,7 @@ class TableChanges:
 
     @cached_property
     def links(self) -> Integers:
-        """Of each change the one that left its row as this one found it; itself where none did."""
+        """For each change the one that left its row as this one found it; itself if none did."""
         before, after = (
             [self.cells(side, name) for name in self.key] for side in ("before", "after")
         )
@@ -150,7 +149,7 @@ class TableChanges:
 
     @cached_property
     def life(self) -> Integers:
-        """Of each change the first one of its row's life."""
+        """For each change the first one of its row's life."""
         return roots(self.links)
 
     @cached_property
@@ -159,8 +158,8 @@ class TableChanges:
         return np.lexsort((np.arange(self.size), self.life))
 
     def full(self, name: str) -> tuple[Column, Column]:
-        """The cells of a column before and after each change, also those that images leave out, as
-        far as earlier changes of the row tell them."""
+        """The cells of a column before and after each change; missing ones are completed from
+        earlier changes of the row."""
         before, after = self.cells("before", name), self.cells("after", name)
         lacking = (self.was & before.missing) | (self.now & after.missing)
         if not self.key or not lacking.any():
@@ -182,7 +181,7 @@ class TableChanges:
         was = np.where(before.missing & self.was, was, np.arange(size))
         was[before.missing & ~self.was] = -1
         now = np.where(self.now, now, -1)
-        # A cell that an update leaves alone is after it as before.
+        # A cell that an update does not touch is the same after it.
         same = self.now & self.was & (now < 0) & (was >= 0)
         now[same] = was[same]
         return both.take(was), both.take(now)
@@ -203,6 +202,6 @@ def _along(arrays: Iterable[Any], dtype: Any = np.int64) -> Any:
 
 
 def changed_unit(events: TableChanges, unit: Sequence[str]) -> Flags:
-    """Which updates set a column of some that count as one."""
+    """Which updates set any column of a unit."""
     none = np.zeros(events.size, bool)
     return reduce(np.logical_or, (events.changed(name) for name in unit), none)

@@ -1,4 +1,4 @@
-"""Which changes depend on chosen ones, and which chosen ones others depend on that stay."""
+"""Which changes depend on chosen ones, and which chosen ones have dependents that stay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from binlogkit.analyses.undoing.dependents.gathered import BELOW, PLACE, Gathere
 from binlogkit.analyses.undoing.dependents.links import all_links, of_equal_rows
 from binlogkit.frames.fields.field import arrow_schema, fields
 
-#: A change that depends on a chosen one; of conflicts a chosen one on which one depends that stays.
+#: A change that depends on a chosen one; for conflicts, a chosen one with a dependent that stays.
 DEPENDENCES = fields(
     *CHANGE,
     ("thread_id", "int64?", "the connection's number"),
@@ -45,11 +45,11 @@ _OTHER = ("file", "pos", "inner", "row", "gtid")
 
 @dataclass(frozen=True, slots=True)
 class Dependences:
-    """What depends on chosen changes and is not chosen, and the chosen ones on which such depend
-    (:data:`DEPENDENCES`), in the log's order, each with the ``seq`` of its rows.
+    """What depends on chosen changes and is not chosen, and the chosen ones with such dependents.
 
-    ``overwritten``: of the chosen ones, by ``seq``, those of tables with a key whose row alone such
-    changes touched, or may have: nothing else stands in the way of taking them back.
+    Both as :data:`DEPENDENCES`, in log order, each with the ``seq`` of its rows. ``overwritten``:
+    by ``seq``, chosen changes of tables with a key whose only dependents are changes of the same
+    row, certain or possible: nothing else prevents undoing them.
     """
 
     dependents: pa.Table
@@ -76,12 +76,12 @@ def dependences(
 ) -> Dependences:
     """What depends on chosen changes; see the package.
 
-    ``chosen``: by ``seq``; ``struck``: foreign keys act below the log; ``complete``: tables whose
-    rows are known from the beginning; ``by_transaction``: transactions are taken back whole, and
-    depend on each other whole.
+    ``chosen``: by ``seq``; ``struck``: whether foreign keys cascade without logging; ``complete``:
+    tables whose rows are known from the beginning; ``by_transaction``: whole transactions are
+    undone, and depend on each other.
     """
     unit_of = changes.seq
-    if by_transaction:  # what is outside of any is one by itself
+    if by_transaction:  # a change outside any is a unit by itself
         alone = pa.array(-1 - changes.seq)
         unit_of = np.asarray(pc.coalesce(changes.places["tx"].combine_chunks(), alone))
     units, unit = np.unique(unit_of, return_inverse=True)
@@ -122,7 +122,7 @@ def _table(
     """The changes of units that are reached, and the ``seq`` of each."""
     places, schema, seq = changes.places, arrow_schema(DEPENDENCES), changes.seq
     order = np.lexsort((np.asarray(places[BELOW]), seq))
-    logged = order[runs(seq[order])]  # of each seq the change that was logged, if one was
+    logged = order[runs(seq[order])]  # for each seq the logged change, if there was one
     own = logged[(which & reached.there)[unit[logged]]]
     root = reached.root[unit[own]]
     other = logged[np.searchsorted(seq[logged], seq[root])]

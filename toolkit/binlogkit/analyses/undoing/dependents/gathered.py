@@ -1,4 +1,4 @@
-"""The changes of tables, in the log's order, as what may depend on each other."""
+"""The changes of tables, in log order, among which dependences are searched."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def _kept(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A batch with the columns that are needed, of common types."""
+    """A batch with the needed columns, in common types."""
     types, columns, fields = common_types(), list[Any](), list[pa.Field]()
     for name in (*PLACE, *_IMAGES, BELOW):
         if name in batch.schema.names:
@@ -90,7 +90,7 @@ def _kept(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _in_order(batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """A table's changes in the log's order, in parts that have the same columns."""
+    """A table's changes in log order, in parts with the same columns."""
     alike: list[list[pa.RecordBatch]] = []
     for batch in batches:
         same = (one for one in alike if one[0].schema.equals(batch.schema))

@@ -1,4 +1,4 @@
-"""The chains of dependences that there are between changes of tables (see the package)."""
+"""The chains of dependences between changes of tables (see the package)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from binlogkit.analyses.undoing.dependents.values import Column, equal_codes, ex
 
 
 def of_rows(events: TableChanges, units: Iterable[Sequence[str]]) -> Iterator[Links]:
-    """What later changes of the same row depend on; ``units``: columns that count as one."""
+    """Dependences between changes of the same row; ``units``: columns that count as one."""
     every, life = np.arange(events.size), events.life
     number = events.first + every
     update = events.was & events.now
@@ -42,7 +42,7 @@ def of_rows(events: TableChanges, units: Iterable[Sequence[str]]) -> Iterator[Li
             both = np.ones(len(which), bool)
             yield Links.of(SAME_ROW, life[which], which, number[which], both, both)
     layouts = list(dict.fromkeys(frozenset(part.after) for part in events.parts))
-    for layout in layouts if len(layouts) > 1 else ():  # a column may have been renamed between
+    for layout in layouts if len(layouts) > 1 else ():  # a column may have been renamed in between
         mine = events.of_layout(layout)
         yield Links.of(UNKNOWN, life, every, number, update & mine, update & ~mine)
     one, all_of = np.zeros(events.size, np.int64), np.ones(events.size, bool)
@@ -51,7 +51,7 @@ def of_rows(events: TableChanges, units: Iterable[Sequence[str]]) -> Iterator[Li
 
 
 def of_unique(events: TableChanges, key: Sequence[str]) -> Iterator[Links]:
-    """What takes a value of a unique key depends on what gave it up."""
+    """A change that uses a value of a unique key depends on the one that freed it."""
     if not set(key) <= set(events.columns):
         return
     columns = [events.full(name) for name in key]
@@ -71,7 +71,7 @@ def _matched(
     number: Integers,
     flags: tuple[Flags, Flags],
 ) -> Iterator[Links]:
-    """Chains of values that changes give up and take."""
+    """Chains of values that changes free and use."""
     gives_up, takes = flags
     both = [joined(pair) for pair in columns]
     size = len(number)
@@ -93,9 +93,9 @@ def _matched(
 def _unknown(
     order: Integers, number: Integers, source: Flags, target: Flags, lacks: Flags, some: Flags
 ) -> Iterator[Links]:
-    """Places that may depend on any before, since the values of one or the other are not known.
+    """Places that may depend on any before them, since one of the two values is not known.
 
-    ``lacks``: where they are not; ``some``: where they are, or are not, but not NULL.
+    ``lacks``: where the value is not known; ``some``: where it is not NULL, or not known.
     """
     for before, after in ((source & lacks, target & some), (source & some, target & lacks)):
         which = np.flatnonzero(before | after)
@@ -106,9 +106,9 @@ def _unknown(
 def of_reference(
     key: Reference, parent: TableChanges | None, child: TableChanges | None, *, struck: bool
 ) -> Iterator[Links]:
-    """What refers depends on what it refers to, and what takes that away on what referred to it.
+    """A reference depends on what it refers to; removing that depends on removed references.
 
-    ``struck``: it is not known which of the child's rows went with the parent's.
+    ``struck``: it is not known which of the child's rows were deleted or changed with the parent's.
     """
     if parent is None or child is None or not (
         set(key.referenced) <= set(parent.columns) and set(key.columns) <= set(child.columns)
@@ -154,8 +154,7 @@ def of_reference(
 
 
 def of_distant(above: TableChanges, child: TableChanges) -> Links:
-    """What takes rows of a table, and below the log those that refer to them, and so on, may take
-    any row of ``child``."""
+    """Deleting rows of a table may delete any row of ``child``, by unlogged cascades."""
     size = child.size
     number = np.append(child.first + np.arange(size), above.first + np.arange(above.size))
     before = np.append(child.now, np.zeros(above.size, bool))
@@ -165,14 +164,17 @@ def of_distant(above: TableChanges, child: TableChanges) -> Links:
 
 
 def _either(one: str | None, other: str | None) -> str | None:
-    """The collation that takes more as equal."""
+    """The collation that treats more values as equal."""
     return other if one is not None and one.endswith("_bin") else one
 
 
 def of_equal_rows(events: TableChanges, chosen: Flags, *, complete: bool) -> Iterator[Links]:
-    """Of a table without a key: what takes a row depends on what left an equal one, where that many
-    are not there in the end. ``chosen``: which changes are taken back; ``complete``: whether the
-    log has the table's rows from its beginning."""
+    """In a table without a key: removing a row depends on what left an equal one, if too few are
+    there in the end.
+
+    ``chosen``: which changes are undone; ``complete``: whether the log has the table's rows from
+    its beginning.
+    """
     size = events.size
     columns = [joined([events.cells(s, n) for s in ("before", "after")]) for n in events.columns]
     codes, at = exact_codes(columns), np.arange(2 * size)
@@ -203,8 +205,8 @@ def of_equal_rows(events: TableChanges, chosen: Flags, *, complete: bool) -> Ite
 def all_links(
     tables: Mapping[Name, TableChanges], keys: Iterable[Reference], *, struck: bool
 ) -> list[Links]:
-    """The chains between all changes of tables, but those of equal rows; ``struck``: foreign keys
-    act below the log."""
+    """The chains between all changes of tables, except those of equal rows; ``struck``: whether
+    foreign keys cascade without logging."""
     references, found = list(keys), list[Links]()
     for name, events in tables.items():
         if events.key:
@@ -223,7 +225,7 @@ def all_links(
 
 
 def _distant(references: Iterable[Reference]) -> set[tuple[Name, Name]]:
-    """Tables whose rows cascades may take by way of another's, each with that above."""
+    """Tables whose rows cascades may reach through another table, each with the table above."""
     near = {(key.parent, key.child) for key in references if key.cascades}
     found, far = near, set[tuple[Name, Name]]()
     while found:

@@ -13,15 +13,14 @@ from binlogkit.analyses.point_in_time.codes import Flags
 
 
 def among(values: Any, known: Any) -> Flags:
-    """Which values are among some that rise."""
+    """Which values are among some sorted ones."""
     at = np.searchsorted(known, values)
     found: Flags = known[np.minimum(at, len(known) - 1)] == values
     return found
 
 
 def key_column(batch: pa.RecordBatch) -> pa.Field | None:
-    """The one column of a table's key, where it is a number, which is equal to none but itself;
-    None for any other key."""
+    """The single column of a table's key if it is a number, which equals only itself; else None."""
     key = json.loads((batch.schema.metadata or {}).get(b"binlogkit:key", b"[]"))
     found = [field for field in batch.schema.field("after").type if [field.name] == key]
     plain = [field for field in found if pa.types.is_integer(field.type)]
@@ -29,7 +28,8 @@ def key_column(batch: pa.RecordBatch) -> pa.Field | None:
 
 
 class TouchedRows:
-    """By the values of ``column``, the key; ``changes``: what touched them, one at least."""
+    """By the values of ``column``, the key; ``changes``: those that touched the rows, at least
+    one."""
 
     def __init__(self, column: pa.Field, changes: Iterable[pa.RecordBatch]) -> None:
         self._column = column
@@ -37,14 +37,14 @@ class TouchedRows:
         self._values = np.unique(np.concatenate(values))
 
     def _keys(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, Flags]]:
-        """The key before and after each change, and where there is such an image with it."""
+        """The key before and after each change, and whether each image has it."""
         for side in ("before", "after"):
             image = batch[side]
             column = image.flatten()[image.type.get_field_index(self._column.name)]
             yield np.asarray(column.fill_null(0)), np.asarray(column.is_valid())
 
     def those(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The changes of these rows, which come after those before; their keys count as well."""
+        """The changes of these rows, after the earlier ones; their keys are added."""
         if key_column(batch) != self._column or not batch.num_rows:
             return batch
         sides = list(self._keys(batch))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, column_codes, combined
 
-#: Letters that collations take for others, which NFKD leaves.
+#: Letters that collations treat as others, and that NFKD keeps.
 _LETTERS = (
     ("æ", "ae"), ("œ", "oe"), ("ø", "o"), ("đ", "d"), ("ð", "d"), ("ł", "l"), ("ħ", "h"),
     ("þ", "th"), ("ı", "i"), ("ς", "σ"), ("ß", "s"), ("ss", "s"),
@@ -22,8 +22,11 @@ _IGNORED = r"[\p{M}\p{Cc}\p{Cf}]"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Cells of one column: ``array``: their values; ``missing``: which are not known;
-    ``special``: by place those that are no value of ``array``, as in Cells."""
+    """Cells of one column.
+
+    ``array``: their values; ``missing``: which are not known; ``special``: by place those that are
+    no value of ``array``, as in Cells.
+    """
 
     array: Any
     missing: Flags
@@ -37,7 +40,7 @@ class Column:
         return found
 
     def take(self, places: Integers) -> Column:
-        """The cells at some places, not known where those are below 0."""
+        """The cells at some places; not known at places below 0."""
         at = np.where(places < 0, 0, places)
         special = {}
         if self.special:
@@ -49,7 +52,7 @@ class Column:
 
 
 def joined(columns: Sequence[Column]) -> Column:
-    """Columns one behind the other; of several types as texts."""
+    """Columns concatenated; if their types differ, as texts."""
     arrays = [column.array for column in columns]
     last = arrays[-1].type
     if any(array.type != last for array in arrays):
@@ -77,7 +80,7 @@ def exact_codes(columns: Sequence[Column]) -> Integers:
 
 
 def equal_codes(columns: Sequence[Column], collations: Sequence[str | None]) -> Integers:
-    """Numbers of rows of these columns: the same for all that a collation may take as equal."""
+    """Numbers of rows of these columns: the same for all that a collation may treat as equal."""
     pairs = zip(columns, collations, strict=True)
     return combined([_codes(column, folded(column.array, named)) for column, named in pairs])
 
@@ -93,7 +96,7 @@ def _codes(column: Column, array: Any) -> Integers:
 
 
 def folded(texts: Any, collation: str | None) -> Any:
-    """Texts without what a collation may not tell apart; other values as they are."""
+    """Texts without what a collation may ignore; other values as they are."""
     if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
         return texts
     if collation is None or not collation.endswith("_bin"):
