@@ -1,4 +1,4 @@
-"""A table's rows as of a point of its log, one row's life, the difference of two points."""
+"""A table's rows as of a point of its log, one row's life, the difference between two points."""
 
 from binlogkit.analyses.point_in_time.boundary import lineage, read_boundaries
 from binlogkit.analyses.point_in_time.difference import DIFFERENCE, compared, difference

@@ -1,4 +1,4 @@
-"""The changes that count, as record batches in log order, whatever they come as."""
+"""Effective changes as record batches in log order, from any kind of input."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def counted_batches(
     undone: Iterable[Undone] = (),
     outside: int = -1,
 ) -> Iterator[pa.RecordBatch]:
-    """The changes of these transactions (``tx``), and those outside any from the place ``outside``
-    on (``seq``); of all if None.
+    """The changes of these transactions (``tx``), and those outside any from ``outside`` on
+    (``seq``); all if None.
 
-    Without those that a ROLLBACK TO SAVEPOINT took back. Changes of other tables than ``names`` may
-    be among them. UsageError for a frame without the ``key``.
+    Changes that a ROLLBACK TO SAVEPOINT undid are left out. Changes of other tables than ``names``
+    may be included. UsageError for a frame without the ``key``.
     """
     taken_back = undone_mask(undone)
     for batch in _in_order(changes, names, key):
@@ -61,7 +61,7 @@ def needed(batch: pa.RecordBatch, *more: str) -> pa.RecordBatch:
 
 
 def needed_columns(names: Iterable[str], *more: str) -> list[str]:
-    """Those of a frame's columns that a state needs, and others."""
+    """The columns of a frame that a state needs, and others."""
     wanted = _NEEDED.union(more)
     return [name for name in names if name in wanted]
 
@@ -85,7 +85,7 @@ def _in_order(changes: Any, names: Sequence[Name], key: Sequence[str]) -> Iterat
 
 
 def _of_tables(frame: Any, names: Sequence[Name]) -> Any:
-    """What is needed of a Spark frame: its other rows and columns are not collected."""
+    """The needed part of a Spark frame: its other rows and columns are not collected."""
     rows = nw.from_native(frame)
     if "seq" not in rows.columns:
         raise UsageError("a Spark frame has no order: the column seq is needed")
@@ -94,7 +94,7 @@ def _of_tables(frame: Any, names: Sequence[Name]) -> Any:
 
 
 def _as_batches(changes: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-    """Record batches out of batches, tables, or what carries one as ``batch``."""
+    """Record batches from batches, tables, or objects with an attribute ``batch``."""
     for item in changes:
         batch = getattr(item, "batch", item)
         yield from to_arrow(batch).to_batches()

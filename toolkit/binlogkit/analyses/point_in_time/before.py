@@ -1,4 +1,4 @@
-"""Rows as they were before chosen changes whose images hold a part of them (MINIMAL, NOBLOB)."""
+"""Rows as they were before chosen changes with partial images (MINIMAL, NOBLOB)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Whole:
 
 
 class Before:
-    """Keeps the rows before some changes.
+    """Keeps rows as they were before some changes.
 
-    ``chosen``: which, by their ``seq``; ``found``: those rows; ``emptied``: all rows that a table
-    had where a chosen boundary emptied it, by its ``seq``, if they are known.
+    ``chosen``: which changes, by their ``seq``; ``found``: those rows; ``emptied``: by ``seq`` of a
+    chosen boundary that emptied a table, all rows that the table had, if known.
     """
 
     def __init__(self, chosen: Callable[[Integers], Flags]) -> None:
@@ -40,7 +40,7 @@ class Before:
         self.emptied: dict[int, Whole] = {}
 
     def empty(self, boundary: Boundary, table: Fold) -> None:
-        """Keep the rows of a table that is emptied next."""
+        """Keep the rows of a table that is about to be emptied."""
         sure = table.complete and all(f.determined for f in table.findings.found.values())
         if sure and self._chosen(np.array([boundary.seq])).all():
             rows = table.settled()
@@ -51,8 +51,10 @@ class Before:
     def parts(
         self, batch: pa.RecordBatch, key: Sequence[str]
     ) -> Iterator[tuple[pa.RecordBatch, bool]]:
-        """Changes in parts, before whose first the rows of all of them are as they find them, and
-        whether those are wanted."""
+        """Changes in parts, and whether the rows before each part are wanted.
+
+        The changes of a wanted part find their rows as they are before its first change.
+        """
         wanted = np.zeros(batch.num_rows, bool)
         if key and "before_state" in batch.schema.names:
             lacking = pc.and_(batch["before"].is_valid(), batch["before_state"].is_valid())
@@ -70,7 +72,7 @@ class Before:
                 yield part.slice(i, 1), True
 
     def take(self, name: Name, part: pa.RecordBatch, table: Fold) -> None:
-        """Keep the rows of changes that come next."""
+        """Keep the rows of the changes that come next."""
         rows = table.settled()
         images = columns_of(part, "before", set(table.key))
         which = places_of(rows.table, table.key, images)
@@ -81,7 +83,7 @@ class Before:
 
 
 def _apart(part: pa.RecordBatch, key: Sequence[str]) -> bool:
-    """Whether changes are of different rows, whose keys stay."""
+    """Whether the changes are of different rows, and keep their keys."""
     before, after = (columns_of(part, side, set(key)) for side in ("before", "after"))
     if before.keys() != set(key) or not all(held.all() for _, held in before.values()):
         return False

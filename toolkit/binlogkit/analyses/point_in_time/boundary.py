@@ -1,4 +1,4 @@
-"""What happens to tables as a whole, in log order, with the definitions that follow from it."""
+"""What happens to whole tables, in log order, with the resulting definitions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ _ALTER = re.compile(r"\s*ALTER\b", re.IGNORECASE)
 class Boundary:
     """What happened to a table, in log order among the changes by ``seq``.
 
-    ``definition``: the table's after it, None where the log does not tell; ``alteration``: of an
-    ALTER TABLE that was understood; ``before``: the table's definition before an ALTER TABLE;
-    ``conditional``: a CREATE TABLE IF NOT EXISTS of which nothing tells whether it did anything;
-    ``alone``: a write that is logged as a statement wrote this table and no other;
-    ``deletes_all``: it left no row.
+    ``definition``: the table's after it, None if the log does not define it; ``alteration``: the
+    effect of an understood ALTER TABLE; ``before``: the table's definition before an ALTER TABLE;
+    ``conditional``: a CREATE TABLE IF NOT EXISTS that may have done nothing; ``alone``: a write
+    logged as a statement wrote only this table; ``deletes_all``: it deleted all rows.
     """
 
     seq: int
@@ -49,7 +48,7 @@ class Boundary:
 
     @property
     def empties(self) -> bool:
-        """Whether the table certainly has no rows afterwards, and exists."""
+        """Whether the table certainly exists afterwards and has no rows."""
         return self.action == "truncate" or (self.action == "create" and not self.conditional)
 
     @property
@@ -59,7 +58,8 @@ class Boundary:
 
     @property
     def may_write(self) -> bool:
-        """Whether it may write any table: by a trigger or routine, or the log is incomplete."""
+        """Whether it may write any table: through a trigger or routine, or the log is
+        incomplete."""
         if self.action == "incident":
             return True
         return self.action == "statement_write" and not (self.moves_rows or self.alone)
@@ -74,9 +74,9 @@ class Boundary:
 def read_boundaries(frame: Any, changes: Mapping[int, TableChange] | None = None) -> list[Boundary]:
     """The boundaries of any engine's frame in log order, with definitions.
 
-    What was read once can be given to many states of the same log instead of the frame.
-    ``changes``: what each boundary is, by its ``seq``, from a reading that follows the tables;
-    where there is only the frame, a catalog follows the statements in it.
+    The result can be given to many states of the same log instead of the frame. ``changes``: the
+    effect of each boundary, by its ``seq``, from a reading that follows the tables; without it a
+    catalog follows the frame's statements.
     """
     if frame is None:
         return []
@@ -89,11 +89,11 @@ def read_boundaries(frame: Any, changes: Mapping[int, TableChange] | None = None
 
 
 def _followed(rows: Sequence[Mapping[str, Any]]) -> dict[int, TableChange]:
-    """What the statements do to tables that begin with them.
+    """The effects of statements on tables, by which boundaries begin.
 
-    Their frame does not tell explicit_defaults_for_timestamp: a TIMESTAMP that does not say NULL is
-    taken as one that may have a default of its own. Nor does it tell whether a DELETE ended with an
-    error.
+    The frame lacks explicit_defaults_for_timestamp: a TIMESTAMP without NULL is treated as one that
+    may have a default of its own. It also lacks the statement's error, so that a DELETE may have
+    failed.
     """
     catalog = Catalog()
     found: dict[int, TableChange] = {}
@@ -117,7 +117,7 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def boundary_of(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
-    """A boundary from its record, and what it is to tables."""
+    """A boundary from its record and its effect on tables."""
     statement, definition, altered = row["statement"] or "", None, None
     alone = deletes_all = False
     before = None if change is None else change.before
@@ -141,7 +141,7 @@ def _name(row: Mapping[str, Any]) -> Name:
 
 
 def lineage(boundaries: Sequence[Boundary], wanted: Name) -> list[Name]:
-    """The tables whose rows may have become ``wanted``'s by renames; ``wanted`` is the last."""
+    """The tables whose rows may have become ``wanted``'s by renames; ``wanted`` comes last."""
     names = [wanted]
     for boundary in reversed(boundaries):
         renamed = boundary.action == "rename" and boundary.new_name in names
@@ -156,10 +156,10 @@ def parents(
     known: Iterable[str] = (),
     given: Iterable[TableDefinition] = (),
 ) -> list[str]:
-    """The tables (``db.table``) whose changes reach ``name`` by foreign keys at any time, over
-    others too, by all their names.
+    """The tables (``db.table``) whose changes reach ``name`` through foreign keys at any time,
+    directly or not, under all their names.
 
-    ``known``: those that are known from elsewhere; ``given``: what else is known of tables.
+    ``known``: those known from elsewhere; ``given``: further definitions.
     """
     above: dict[str, dict[str, None]] = {".".join(name): dict.fromkeys(known)}
 
@@ -187,9 +187,9 @@ def parents(
 
 @dataclass(slots=True)
 class KeyNames:
-    """The names of the key's columns as time goes on: a column may have been renamed.
+    """The names of the key's columns over time, since columns may be renamed.
 
-    ``keys``: by table, at the point that the replay has reached.
+    ``keys``: by table, at the place that the replay has reached.
     """
 
     keys: dict[Name, tuple[str, ...]] = field(default_factory=dict)
@@ -203,8 +203,8 @@ class KeyNames:
         key: Sequence[str],
         others: Mapping[Name, Sequence[str]] | None = None,
     ) -> KeyNames:
-        """The names before the first boundary, of the key that ``wanted`` has after the last, and
-        of those of ``others``."""
+        """The names before the first boundary, for the key that ``wanted`` has after the last, and
+        for those of ``others``."""
         keys = {name: tuple(names) for name, names in (others or {}).items()} | {wanted: tuple(key)}
         for boundary in reversed(boundaries):
             if boundary.action == "rename" and boundary.new_name in keys:
@@ -212,14 +212,14 @@ class KeyNames:
             elif boundary.alteration is not None and boundary.name in keys:
                 done, after = boundary.alteration, keys[boundary.name]
                 old = {new: name for name, new in done.renamed.items()}
-                # Rows from before have no value of a key that was added: they are a multiset, and
-                # stay one, for nothing tells which row got which.
+                # Earlier rows have no value of a key that was added. They stay a multiset: it is
+                # not known which row got which value.
                 added = not done.added.keys().isdisjoint(after)
                 keys[boundary.name] = () if added else tuple(old.get(c, c) for c in after)
         return cls(keys, tuple(key))
 
     def key(self, name: Name) -> tuple[str, ...]:
-        """The key of a table now."""
+        """The present key of a table."""
         return self.keys.get(name, self.default)
 
     def renamed(self, old: Name, new: Name) -> None:

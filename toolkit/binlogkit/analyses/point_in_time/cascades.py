@@ -1,7 +1,7 @@
-"""What InnoDB's foreign keys do to children's rows, which no log up to 9.5 tells (docs/traps.md).
+"""Effects of InnoDB's foreign keys on child rows, which no log up to 9.5 contains (docs/traps.md).
 
-The definitions say which rows go or change when a parent's do; the parent's changes are logged. So
-children are followed as if the server's log had their changes, as from 9.6 on.
+The definitions say which rows are deleted or changed with a parent's; the parent's changes are
+logged. So children are followed as if the log had their changes, as it does from 9.6 on.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from binlogkit.rows.schema import ForeignKey, TableDefinition
 
 _ACTIONS = ("CASCADE", "SET NULL")
 _SIDES = ("before", "after")
-_INEXACT = frozenset(("enum", "set", "float", "double", "json"))  # compared otherwise than here
-#: The first ``seq`` of changes of a table, and those.
+_INEXACT = frozenset(("enum", "set", "float", "double", "json"))  # compared differently than here
+#: The first ``seq`` of a table's changes, the table, and the changes.
 Waiting = tuple[int, Name, pa.RecordBatch]
 _DEEPEST = 15  # of cascades (manual, "FOREIGN KEY Constraints")
 
@@ -42,10 +42,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Cascaded:
-    """Rows of a child that went, or changed, with their parents' changes from ``at`` on.
+    """Child rows that were deleted or changed with their parents' changes, from ``at`` on.
 
-    ``seqs``: the logged change that each of them went with; ``before``, ``after``: as in
-    Rows.table, as many; ``after`` is None where they went; ``fields``: the columns; ``key``.
+    ``seqs``: the logged change that caused each; ``before``, ``after``: as in Rows.table, of equal
+    length; ``after`` is None if the rows were deleted; ``fields``: the columns; ``key``.
     """
 
     at: Cause
@@ -72,9 +72,9 @@ class Cascaded:
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """Values of a parent's columns that went, or became others (``new``), by column.
+    """Values of a parent's columns that were removed or replaced (by ``new``), by column.
 
-    ``seqs``: the logged change of each.
+    ``seqs``: the logged change for each.
     """
 
     old: Mapping[str, Any]
@@ -83,16 +83,16 @@ class Struck:
     seqs: Integers
 
     def action(self, key: ForeignKey) -> str:
-        """What a foreign key does then."""
+        """The foreign key's action in this case."""
         return key.on_delete if self.new is None else key.on_update
 
 
 class Cascades:
-    """Carries parents' changes on into children.
+    """Applies parents' changes to children.
 
     ``table``: the rows of a table so far; ``names``: the tables that are followed; ``unchecked``:
-    which changes were made with foreign_key_checks off, by their ``seq``; ``done``: what came of
-    it, in order, where that is kept.
+    which changes were made with foreign_key_checks off, by their ``seq``; ``done``: the effects, in
+    order, if kept.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Cascades:
         self.done: list[Cascaded] | None = [] if keep else None
 
     def apart(self, waiting: Sequence[Waiting], boundaries: Iterable[Boundary]) -> list[Waiting]:
-        """Changes of all tables, cut so that those which may cascade stand by themselves."""
+        """Changes of all tables, split so that those which may cascade are separate."""
         ever: dict[Name, set[str]] = {}
         definitions = [fold.definition for name in self._names if (fold := self._table(name))]
         for definition in definitions:
@@ -144,14 +144,14 @@ class Cascades:
                 ever.setdefault(parent, set()).update(self._referenced(parent, key))
 
     def strikes(self, name: Name, batch: pa.RecordBatch) -> Flags:
-        """Which changes of a table may change rows of others, as far as their images tell."""
+        """Which changes of a table may change rows of others, as far as their images show."""
         found = _strikes(batch, self._wanted(name))
         return found & ~self._unchecked(batch["seq"].to_numpy()) if found.any() else found
 
     def take(self, name: Name, batch: pa.RecordBatch, rows: pa.Table) -> None:
-        """Carry on changes of ``name`` that were folded, all of which :meth:`strikes`.
+        """Cascade changes of ``name`` that were folded, all of which :meth:`strikes`.
 
-        ``rows``: the table's before them.
+        ``rows``: the table's rows before them.
         """
         wanted, fold = self._wanted(name), self._table(name)
         key = () if fold is None else fold.key
@@ -165,11 +165,11 @@ class Cascades:
             self._strike(name, Struck(before, new, Cause(seq, file, pos), seqs), 0)
 
     def _wanted(self, name: Name) -> set[str]:
-        """The columns of a table by whose values children refer to it."""
+        """The columns of a table to which children refer."""
         return {c for _, key in self._children(name) for c in self._referenced(name, key)}
 
     def _children(self, name: Name) -> Iterator[tuple[Name, ForeignKey]]:
-        """The foreign keys to a table by which its changes go on."""
+        """The foreign keys to a table by which its changes cascade."""
         for child in self._names:
             fold = self._table(child)
             definition = None if fold is None else fold.definition
@@ -216,13 +216,13 @@ class Cascades:
         struck: Struck,
         depth: int,
     ) -> bool:
-        """Do to a child's rows what the key says; whether it is known to which."""
+        """Apply the key's action to a child's rows; returns whether it is known which rows."""
         fold, at = self._table(child), struck.at
         assert fold is not None
         rows = fold.settled()
         if not fold.complete:
             for grandchild, _ in list(self._children(child)):
-                self._doubt(grandchild, at)  # rows that are not known may have gone
+                self._doubt(grandchild, at)  # unknown rows may have been deleted
         if not len(rows):
             return True
         if any(column not in rows.fields for column in key.columns):
@@ -285,7 +285,7 @@ class Cascades:
 def _looked_up(
     rows: pa.Table, key: Sequence[str], images: Mapping[str, tuple[Any, Flags]], missing: set[str]
 ) -> dict[str, Any]:
-    """Columns that images before changes lack, from the rows that these are of."""
+    """Columns that before images lack, from the rows that the changes are of."""
     there = set(rows.column_names)
     if not missing or not there >= {*key, *missing} or not all(known(rows[c]).all() for c in key):
         return {}
@@ -303,8 +303,10 @@ def _looked_up(
 def places_of(
     rows: pa.Table, key: Sequence[str], images: Mapping[str, tuple[Any, Flags]]
 ) -> Integers | None:
-    """The places of the rows (Rows.table) that images of changes are of, -1 for one that is not
-    there; None where keys cannot be told apart. ``images``: as of :func:`columns_of`."""
+    """The places of the images' rows (Rows.table); -1 for a missing row.
+
+    None if keys cannot be distinguished. ``images``: as in :func:`columns_of`.
+    """
     if not key or not rows.num_rows or not images.keys() >= set(key):
         return None
     own = [rows[column] for column in key if column in rows.column_names]
@@ -320,7 +322,7 @@ def places_of(
 
 
 def _strikes(batch: pa.RecordBatch, wanted: set[str]) -> Flags:
-    """Which changes delete a row, or change a wanted column of it."""
+    """Which changes delete a row or change a wanted column."""
     there = np.asarray(batch["before"].is_valid())
     if not wanted or not there.any():
         return np.zeros(batch.num_rows, bool)
@@ -338,9 +340,9 @@ def _strikes(batch: pa.RecordBatch, wanted: set[str]) -> Flags:
 
 
 def _groups(batch: pa.RecordBatch, strikes: Flags, wanted: set[str], number: int) -> Integers:
-    """Changes with different numbers are not carried on together.
+    """Numbers for changes: those with different numbers do not cascade together.
 
-    Those whose images before lack wanted columns need the rows right before them.
+    Changes whose before images lack wanted columns need the rows right before them.
     """
     found = np.where(strikes, 4 * number, 0)
     if strikes.any():
@@ -372,7 +374,7 @@ def columns_of(batch: pa.RecordBatch, side: str, wanted: set[str]) -> dict[str, 
 
 
 def _runs(updates: Flags) -> Iterator[tuple[int, int, bool]]:
-    """Changes that are carried on together: deletes in a row, and each update by itself."""
+    """Changes that cascade together: consecutive deletes, and each update by itself."""
     at = 0
     while at < len(updates):
         last = at + 1
@@ -391,9 +393,11 @@ def _same(old: Sequence[Any], new: Sequence[Any]) -> bool:
 def matches(
     own: Sequence[Any], old: Sequence[Any], collations: Sequence[str | None] | None
 ) -> Integers | None:
-    """Of each row which of the ``old`` values it has in these columns, -1 for none; None where
-    that depends on a collation, byte by byte without ``collations``. A row with a NULL in them has
-    none."""
+    """For each row which of the ``old`` values it has in these columns, -1 for none.
+
+    None if that depends on a collation; without ``collations`` bytes are compared. A row with a
+    NULL in them has none.
+    """
     size, columns = len(own[0]), []
     missing = np.zeros(size, bool)
     by_bytes = collations is None
@@ -418,7 +422,7 @@ def matches(
 
 
 def _compared(texts: Any, collation: str | None) -> Any | None:
-    """Texts that are equal as these are by their collation; None where that is not known."""
+    """Texts with the same result for texts that are equal by the collation; None if not known."""
     if collation is not None and collation.endswith("_bin"):
         folded = texts
     elif pc.all(pc.string_is_ascii(texts)).as_py() is False:

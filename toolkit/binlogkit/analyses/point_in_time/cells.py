@@ -1,8 +1,8 @@
-"""Cells of a column as structs: null where one is not known, else its ``value``, which may be NULL.
+"""Cells of a column as structs: null if not known, else with a ``value``, which may be NULL.
 
 A column with cells that no Arrow value can hold has more parts: ``state`` (CellState) of those
-cells, the ``bytes`` that are stored of them, and a ``text``. So all that is known of a row's cell
-is taken, filtered and joined as one.
+cells, their stored ``bytes``, and a ``text``. So everything about a row's cell is taken, filtered
+and joined together.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STORED_PARTS = ("bytes", "text")
 
 
 def cells_of(parts: Mapping[str, Any], known: Flags | None = None) -> pa.ChunkedArray:
-    """The cells that have these parts; ``known``: which of them are, all if None."""
+    """Cells with these parts; ``known``: which of them are known, all if None."""
     table, at = pa.table(dict(parts)), 0
     if not table.num_rows:  # pyarrow 19 cannot make them of no chunks
         return pa.chunked_array([], pa.struct(list(table.schema)))
@@ -42,7 +42,7 @@ def parts_of(cells: pa.ChunkedArray) -> dict[str, pa.ChunkedArray]:
 
 
 def unknown(size: int, dtype: pa.DataType) -> pa.ChunkedArray:
-    """Cells of a column of this type, of which none is known."""
+    """Unknown cells of a column of this type."""
     return pa.chunked_array([pa.nulls(size, pa.struct({"value": dtype}))])
 
 
@@ -52,15 +52,15 @@ def known(cells: pa.ChunkedArray) -> Flags:
 
 
 def joined(tables: list[pa.Table]) -> pa.Table:
-    """Tables of cells one behind the other; a table without rows may have no columns."""
+    """Tables of cells concatenated; a table without rows may have no columns."""
     tables = [table for table in tables if table.num_rows]
     return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
 
 
 def cell_codes(cells: pa.ChunkedArray) -> Integers:
-    """Codes of cells, -1 where they are not known.
+    """Codes of cells, -1 for unknown ones.
 
-    Those without an Arrow value differ by what is stored.
+    Those without an Arrow value differ by their stored bytes.
     """
     parts = parts_of(cells)
     found = combined([column_codes(part) for name, part in parts.items() if name != "state"])
@@ -69,5 +69,5 @@ def cell_codes(cells: pa.ChunkedArray) -> Integers:
 
 
 def index(places: Integers) -> pa.Array:
-    """Places to take from, null for those below 0."""
+    """Indices for take, null for those below 0."""
     return pa.array(places, mask=places < 0)

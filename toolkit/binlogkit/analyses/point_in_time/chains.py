@@ -1,6 +1,6 @@
-"""Rows whose last image does not hold every column: each cell from the last image that does.
+"""Rows whose last image lacks columns: each cell comes from the last image that has it.
 
-A row's life is a chain of changes, from the last one that tells all of it, or from its beginning.
+A row's life is a chain of changes, starting at the last complete image or at its beginning.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Chains:
 class Filler:
     """Finds the cells at the end of each chain.
 
-    A cell has a number, or -1 where it is not known: numbers go through the rows before the chunk,
+    A cell has a number, or -1 if it is not known: numbers run through the rows before the chunk,
     the images before its changes, those after them, and the JSON texts that diffs made.
-    ``backwards``: a cell that only the image before has was changed into something unknown.
-    ``rejected``: JSON diffs that did not fit the value that was known.
+    ``backwards``: a cell that only the before image has was changed to an unknown value.
+    ``rejected``: JSON diffs that did not fit the known value.
     """
 
     def __init__(self, chunk: Chunk, rows: Rows, chains: Chains, *, backwards: bool) -> None:
@@ -59,7 +59,7 @@ class Filler:
         self._cells = joined([t.select(names) for t in (rows.table, *images) if t.num_rows])
 
     def table(self, wanted: Flags) -> pa.Table:
-        """The rows at the ends of the chains that are wanted."""
+        """The rows at the ends of the wanted chains."""
         columns: dict[str, Any] = {}
         for name, field in self.rows.fields.items():
             column = self._cells.select([name])
@@ -111,7 +111,7 @@ class Filler:
         return None if found is None or found.get("state") else found["value"]
 
     def _patched(self, value: str | None, diff: dict[str, Any], texts: list[str]) -> int:
-        """The cell after a diff; unknown where its value before is not known."""
+        """The cell after a diff; unknown if its value before is not known."""
         if value is None or all(part is None for part in diff.values()):
             return _UNKNOWN
         try:

@@ -1,4 +1,4 @@
-"""A run of changes with the same columns, side by side: what rows were, and what they became."""
+"""A run of changes with the same columns: the rows before and after each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from binlogkit.frames.schema import CellState
 
 HIDDEN = "\0"  # no MySQL name has it
 PLACES = tuple(HIDDEN + name for name in ("seq", "file", "pos"))  # of the change that made a row
-WAS, IS = 0, 1  # the row before the change and after it; swapped on the way backwards
+WAS, IS = 0, 1  # the row before the change and after it; swapped when going backwards
 ABSENT = (CellState.NOT_IN_IMAGE, CellState.JSON_DIFF)
 STORED = (CellState.UNDECODABLE, CellState.NO_ARROW_VALUE)
 _FILE = pa.dictionary(pa.int32(), pa.string())
@@ -28,10 +28,10 @@ _IMAGES = ("before", "after")  # numbered as in a batch's raw cells
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What is kept of a batch.
+    """The kept part of a batch.
 
     ``images``: which ones are :data:`WAS` and :data:`IS`; ``table``: by their names whether they
-    are there, their columns (:func:`_column`) and states, ``raw``, and :data:`PLACES`.
+    exist, their columns (:func:`_column`) and states, ``raw``, and :data:`PLACES`.
     """
 
     images: tuple[str, ...]
@@ -42,7 +42,7 @@ class Piece:
     def of(cls, batch: pa.RecordBatch, key: Sequence[str], *, backwards: bool = False) -> Piece:
         """The changes of a batch, last first if ``backwards``.
 
-        Where a key tells a row and images are plain, only the key is kept of what rows were.
+        If a key identifies rows and images are plain, only the key of the rows before is kept.
         """
         if not pa.types.is_struct(batch["after"].type):
             raise UsageError("typed changes are needed: before and after are text here")
@@ -73,9 +73,9 @@ def _column(image: str, name: str) -> str:
 
 
 class Chunk:
-    """Pieces with the same columns, one behind the other; changes are numbered through all.
+    """Pieces with the same columns, concatenated; changes are numbered over all.
 
-    ``there``: by side, which changes have an image on it.
+    ``there``: by side, which changes have an image there.
     """
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
@@ -97,14 +97,14 @@ class Chunk:
         return pa.chunked_array([pa.nulls(self.size, self.fields[self.names[name]].type)])
 
     def turned(self) -> Chunk:
-        """The same changes, with what rows were and what they became swapped."""
+        """The same changes with before and after swapped."""
         twin = copy(self)
         twin._images = self._images[::-1]
         twin.there, twin._states = self.there[::-1], self._states[::-1]
         return twin
 
     def states(self, side: int, name: str) -> NDArray[np.uint8] | None:
-        """The states of a column where they are above NULL, else 0; None if all are."""
+        """The states of a column where they are above NULL, else 0; None if all are 0."""
         matrix = self._states[side]
         if matrix is None:
             return None
@@ -112,7 +112,7 @@ class Chunk:
         return found if found.any() else None
 
     def has(self, side: int, name: str) -> Flags:
-        """Which changes' images hold the column, be it as a JSON diff."""
+        """Which changes' images hold the column, also as a JSON diff."""
         there = self.there[side]
         if name not in self.names:
             return np.zeros_like(there)
@@ -133,7 +133,7 @@ class Chunk:
         return found
 
     def whole(self) -> Flags:
-        """Which changes tell every cell of their own columns after them."""
+        """Which changes' after images hold every cell of their own columns."""
         matrix = self._states[IS]
         if matrix is None:
             return np.ones(self.size, bool)

@@ -1,6 +1,6 @@
-"""Values of columns as integers: rows get the same integer where all of their parts are equal.
+"""Values of columns as integers: rows get the same integer if all of their parts are equal.
 
-Sorting, matching and grouping rows are then one operation on an array of integers each.
+Sorting, matching and grouping rows are then operations on one array of integers each.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def column_codes(column: Any) -> Integers:
 
 
 def decoded(column: Any) -> Any:
-    """A column with its own values where it has the numbers of a dictionary's."""
+    """A dictionary column decoded to its values; others unchanged."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
@@ -67,7 +67,7 @@ def runs(values: Integers) -> NDArray[np.bool_]:
 
 
 def occurrences(values: Integers) -> Integers:
-    """How often each value stands before."""
+    """How often each value occurs before."""
     order = np.argsort(values, kind="stable")
     at = np.arange(len(values))
     found = np.empty_like(at)
@@ -85,7 +85,7 @@ def roots(links: Integers) -> Integers:
 
 
 def _by_distance(column: Any) -> Integers | None:
-    """Integers that lie close together by their distance from the lowest; None for others."""
+    """Integers close to each other as distances from the lowest; None for others."""
     if not len(column):
         return np.empty(0, np.int64)
     if pa.types.is_temporal(column.type):

@@ -1,8 +1,8 @@
-"""Values of a column as ALTER TABLE makes them anew for another definition of it.
+"""Values of a column as ALTER TABLE converts them for a new definition.
 
-What the server does value by value (``copy_data_between_tables`` in ``sql/sql_table.cc``, the
-manual's "ALTER TABLE Statement") is done here where the result is certain. Where it fails in strict
-mode the statement is not in the log, so only what the other modes make of it matters: values out of
+The server's conversion of each value (``copy_data_between_tables`` in ``sql/sql_table.cc``, the
+manual's "ALTER TABLE Statement") is repeated where the result is certain. If it fails in strict
+mode, the statement is not in the log, so only the results in other modes matter: values out of
 range are clamped, texts are cut, NULL becomes the type's implicit default.
 """
 
@@ -27,7 +27,7 @@ from binlogkit.rows.ddl.types import TEXT_CAPACITY
 from binlogkit.rows.defined import column_of, described
 from binlogkit.rows.schema import ColumnDefinition
 
-LOST = object()  # a value of which the server's is not certain
+LOST = object()  # a value whose conversion by the server is not certain
 _Convert = Callable[[Any], Any]
 
 INTEGERS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
@@ -65,7 +65,7 @@ def same(old: ColumnDefinition, new: ColumnDefinition) -> bool:
 def altered(
     cells: pa.ChunkedArray, old: ColumnDefinition, new: ColumnDefinition, mode: SqlMode | None
 ) -> tuple[pa.ChunkedArray, bool]:
-    """Cells (cells.py) of a column as ``new`` holds them; whether some that were known are lost."""
+    """Cells (cells.py) of a column as ``new`` holds them; whether known ones were lost."""
     parts, stay = parts_of(cells), known(cells)
     before = stay.copy()
     odd = np.asarray(parts["state"].is_valid()) if "state" in parts else np.zeros(len(stay), bool)
@@ -95,7 +95,7 @@ def converted(
 ) -> tuple[pa.ChunkedArray, Flags]:
     """``values`` as ``new`` holds them, with its Arrow type, and which of them are not certain.
 
-    ``mode``: the session's sql_mode, None where it is not known. NULL stays NULL.
+    ``mode``: the session's sql_mode, None if not known. NULL stays NULL.
     """
     dtype = defined_field(new).type
     plain = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
@@ -112,9 +112,9 @@ def converted(
 
 
 def implicit_default(column: ColumnDefinition) -> Any:
-    """The Python value that a NOT NULL column holds instead of NULL, LOST for one without.
+    """The Python value that a NOT NULL column holds instead of NULL; LOST if there is none.
 
-    Manual, "Data Type Default Values"; of ENUM it is the error value here, not the first label.
+    Manual, "Data Type Default Values"; for ENUM it is the error value here, not the first label.
     """
     if column.auto_increment or column.generated:
         return LOST
@@ -135,7 +135,7 @@ _IMPLICIT: dict[str, Any] = {
 def _each(
     source: pa.ChunkedArray, dtype: pa.DataType, convert: _Convert | None
 ) -> tuple[pa.ChunkedArray, Flags]:
-    """Every different value by itself."""
+    """Convert each distinct value by itself."""
     valid = np.asarray(source.is_valid())
     if convert is None:
         return pa.chunked_array([pa.nulls(len(source), dtype)]), valid
@@ -156,7 +156,7 @@ def _fractions(
     unit = 10 ** (_MOST_FRACTION - (new.scale or 0))
     valid = np.asarray(source.is_valid())
     micros = np.asarray(pc.fill_null(source.cast(pa.int64()), 0))
-    # The fraction of a moment before 1970 counts upwards like every other.
+    # Before 1970, too, the fraction of a moment counts upwards.
     sign = np.where((micros < 0) & (new.type == "time"), -1, 1)
     cut = mode is not None and bool(mode & SqlMode.TIME_TRUNCATE_FRACTIONAL)
     found = sign * ((sign * micros + (0 if cut else unit // 2)) // unit * unit)
@@ -166,7 +166,7 @@ def _fractions(
 
 
 def holds_all(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    """Whether every value of ``old`` reads the same in ``new``, more digits aside."""
+    """Whether every value of ``old`` reads the same in ``new``, except for more digits."""
     if same(old, new):
         return True
     if new.generated is not None and old.generated != new.generated:
@@ -199,14 +199,14 @@ def holds_all(old: ColumnDefinition, new: ColumnDefinition) -> bool:
 
 
 def _padded(old: ColumnDefinition, new: ColumnDefinition, mode: SqlMode | None) -> bool:
-    """Whether a CHAR has blanks at its end while it is read."""
+    """Whether a CHAR is read with trailing blanks."""
     if old.type != "char" or new.type == "char":
         return False
     return mode is None or bool(mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH)
 
 
 def _longer(old: ColumnDefinition, new: ColumnDefinition, counted: Collection[str]) -> bool:
-    """Whether texts or bytes of ``old`` always fit; of ``counted`` types the length is given."""
+    """Whether texts or bytes of ``old`` always fit; for ``counted`` types the length is given."""
     if new.type in counted:
         return old.type in counted and (new.length or 1) >= (old.length or 1)
     width = Collated(new.charset).max_bytes or 4
@@ -227,12 +227,12 @@ def span(column: ColumnDefinition) -> tuple[int, int]:
 
 
 def _converter(old: ColumnDefinition, new: ColumnDefinition) -> _Convert | None:
-    """What makes one value of another, None where nothing is certain."""
+    """The conversion of one value; None if nothing is certain."""
     if old.type in (*INTEGERS, "year") and new.type in INTEGERS:
         low, high = span(new)
         return lambda value: min(max(value, low), high)
     if old.type in (*INTEGERS, "decimal") and new.type in TEXTS:
-        # The zeros of ZEROFILL, which is unsigned, would stand in the text.
+        # The text would contain the zeros of ZEROFILL, which is unsigned.
         return None if old.unsigned else _to_digits(new)
     if old.type == "date" and new.type == "datetime":
         return lambda value: datetime(value.year, value.month, value.day)
@@ -282,7 +282,7 @@ _NOT_EVERYWHERE = frozenset("#$@[\\]^`{|}~")
 
 
 def _has(charset: str | None, text: str) -> bool:
-    """Whether a character set has every character; of one that is not known: those of swe7."""
+    """Whether a character set has every character; an unknown one: those of swe7."""
     if charset is None or charset not in CHARSETS:
         return text.isascii() and not set(text) & _NOT_EVERYWHERE
     try:
@@ -301,7 +301,7 @@ def to_bytes(new: ColumnDefinition) -> _Convert:
 
 
 def _label(text: str, new: ColumnDefinition) -> Any:
-    """The label of ``new`` that a label is; in another case where the collation says so."""
+    """The label of ``new`` for a label; in another case if the collation allows it."""
     if text in new.labels:
         return text
     if not (new.collation or "").endswith("_ci"):

@@ -1,6 +1,6 @@
-"""What a column holds where nothing was said: the value of its default.
+"""The value of a column that a statement does not name: its default.
 
-Constants only: what a function or an expression gave is in the row images (docs/traps.md, "Partial
+Constants only: results of functions and expressions are in the row images (docs/traps.md, "Partial
 images").
 """
 
@@ -36,14 +36,16 @@ _Reader = Callable[[str | bytes, ColumnDefinition], Any]
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{8}")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?")
-_CENTURY = 70  # years below are of this one
+_CENTURY = 70  # smaller years have two digits
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 _TIME = re.compile(r"(-?)(\d{1,3}):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?")
 
 
 def default_value(column: ColumnDefinition) -> Any:
-    """The value of a column that a new row does not name, as Arrow takes it; LOST where it is not
-    a constant, or not certain."""
+    """The value of a column that a new row does not name, as an Arrow scalar accepts it.
+
+    LOST if it is not a constant, or not certain.
+    """
     if column.generated or column.auto_increment or column.computed:
         return LOST
     if column.default is None:
@@ -61,7 +63,7 @@ def default_value(column: ColumnDefinition) -> Any:
 
 
 def added_value(column: ColumnDefinition, moment: Moment) -> Any:
-    """What rows that were there have in a column that was added then; else as default_value."""
+    """The value that existing rows have in a column added then; else as default_value."""
     if not column.default_now or moment.second is None:
         return default_value(column)
     unit = 10 ** (6 - (column.scale or 0))
@@ -76,7 +78,7 @@ def added_value(column: ColumnDefinition, moment: Moment) -> Any:
 
 
 def _zone(name: str | None) -> tzinfo | None:
-    """A session's time zone; None for the server's own, which no log tells."""
+    """A session's time zone; None for the server's own, which no log contains."""
     offset = _OFFSET.fullmatch(name or "")
     if offset is not None:
         sign, hours, minutes = offset.groups()
@@ -89,7 +91,8 @@ def _zone(name: str | None) -> tzinfo | None:
 
 
 def with_defaults(batch: pa.RecordBatch, definition: TableDefinition) -> pa.RecordBatch:
-    """Changes with the columns that inserts left out (``binlog_row_image`` MINIMAL, NOBLOB)."""
+    """Completes inserts with the columns that they left out (``binlog_row_image`` MINIMAL,
+    NOBLOB)."""
     states = batch["after_state"]
     inserts = np.asarray(batch["before"].is_null()) & np.asarray(states.is_valid())
     if not inserts.any():
@@ -162,8 +165,8 @@ def _of_text(read: Callable[[str, ColumnDefinition], Any]) -> _Reader:
 
 
 def _year(default: str, _: ColumnDefinition) -> Any:
-    """A year; of one with two digits which it is (manual, "2-Digit Years in Dates"), but for 0: as
-    a number it is another one than as text."""
+    """A year from two digits (manual, "2-Digit Years in Dates"); not for 0, which differs as a
+    number and as text."""
     if not (default.isascii() and default.isdecimal()) or len(default) > 4 or not int(default):
         return LOST
     year = int(default)
@@ -199,7 +202,7 @@ def _time(default: str, column: ColumnDefinition) -> Any:
 
 
 def _label(default: str, column: ColumnDefinition) -> Any:
-    """A label; the statement was carried out, so that one in another case is meant."""
+    """A label; the statement succeeded, so a label in another case is the one meant."""
     if default in column.labels:
         return default
     found = [label for label in column.labels if label.lower() == default.lower()]

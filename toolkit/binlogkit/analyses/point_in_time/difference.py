@@ -1,4 +1,4 @@
-"""What differs between two states of a table."""
+"""The differences between two states of a table."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ DIFFERENCE = fields(
 class Compared:
     """The rows of two states that differ.
 
-    ``kinds``: of each, as :data:`DIFFERENCE` says; ``there``: where it stands in the first state
-    and in the second, -1 for nowhere; ``counts``; ``changed``, ``uncertain``: lists of columns.
+    ``kinds``: for each, as :data:`DIFFERENCE` says; ``there``: its place in the first state and in
+    the second, -1 if missing; ``counts``; ``changed``, ``uncertain``: lists of columns.
     """
 
     kinds: NDArray[Any]
@@ -46,9 +46,9 @@ class Compared:
 def difference(first: FrameT, second: FrameT, key: Sequence[str]) -> FrameT:
     """The rows that differ between two states (:data:`DIFFERENCE`).
 
-    Rows of ``first`` in its order, then those that were added. With an empty ``key`` rows are a
-    multiset: they are added or removed, as often as the states differ. Columns that only one of the
-    states has are not compared. UsageError where a state lacks a column of the key.
+    Rows of ``first`` come in its order, then added ones. With an empty ``key`` rows are a multiset:
+    they are added or removed, as often as the states differ. Columns that only one of the states
+    has are not compared. UsageError if a state lacks a column of the key.
     """
     states = [to_arrow(frame) for frame in (first, second)]
     table = difference_table(compared(states[0], states[1], key), *states)
@@ -56,7 +56,7 @@ def difference(first: FrameT, second: FrameT, key: Sequence[str]) -> FrameT:
 
 
 def difference_table(found: Compared, *states: pa.Table) -> pa.Table:
-    """What was found of two states as :data:`DIFFERENCE` says."""
+    """The differences found, as :data:`DIFFERENCE` says."""
     rows = [_values(s).take(index(at)) for s, at in zip(states, found.there, strict=True)]
     columns = [pa.array(found.kinds, pa.string()), pa.array(found.counts, pa.int64()), *rows,
                found.changed, found.uncertain]  # fmt: skip
@@ -66,7 +66,7 @@ def difference_table(found: Compared, *states: pa.Table) -> pa.Table:
 def compared(
     first: pa.Table, second: pa.Table, key: Sequence[str], *, altered: bool = False
 ) -> Compared:
-    """What :func:`difference` finds of two states in Arrow.
+    """The result of :func:`difference` for two states in Arrow.
 
     ``altered``: an ALTER TABLE lies between: cells that neither state knows may differ, too.
     """
@@ -94,7 +94,7 @@ def _values(state: pa.Table) -> Any:
 
 
 def _cells(states: Sequence[pa.Table], key: Sequence[str]) -> dict[str, Integers]:
-    """By column of both states a code for each row of the first, then of the second; -1 if not
+    """For each column a code for each row of the first state, then of the second; -1 if not
     known."""
     tables = [_plain(state) for state in states]
     for table in tables:
@@ -137,9 +137,10 @@ def _unknown(cells: Mapping[str, Integers], at: Integers) -> Flags:
 def _row_codes(
     paired: Mapping[str, Integers], seqs: Integers, size: int, *, altered: bool
 ) -> Integers:
-    """A code for each row, the same for rows of both states that are to be compared.
+    """A code for each row: rows of both states with the same code are compared.
 
-    Where a cell is not known that is the row which the same change made; after ALTER TABLE none.
+    A row with unknown cells is compared with the row that the same change made; after ALTER TABLE
+    with none.
     """
     rows = np.arange(len(seqs))
     odd = _unknown(paired, rows).any(axis=0)
@@ -150,7 +151,7 @@ def _row_codes(
 
 
 def _paired(one: Integers, other: Integers) -> tuple[Integers, Integers]:
-    """Rows of both states with the same key: where they stand in each, -1 if in one only."""
+    """Rows of both states with the same key: their place in each, -1 if in one only."""
     codes = combined(
         [np.concatenate([one, other]), np.concatenate([occurrences(one), occurrences(other)])]
     )
@@ -167,8 +168,8 @@ def _paired(one: Integers, other: Integers) -> tuple[Integers, Integers]:
 
 
 def _surplus(one: Integers, other: Integers) -> tuple[Integers, Integers]:
-    """Rows that one of the states has more often than the other, as :func:`_paired`, and by how
-    many; each stands there once."""
+    """Rows that one of the states has more often, as :func:`_paired`, and by how many; each is
+    listed once."""
     most = int(max(one.max(initial=0), other.max(initial=0))) + 1
     more = np.bincount(one, minlength=most) - np.bincount(other, minlength=most)
     removed, added = (
@@ -185,7 +186,7 @@ def _compared(
 ) -> tuple[Flags, Flags]:
     """By column and pair of rows: whether the values differ, and whether one is not known.
 
-    What neither state knows is the same in both if no change lies between the two.
+    A cell unknown in both states is the same if no change lies between the two.
     """
     one, other = there[0], there[1] + size
     untouched = seqs[one] == seqs[other] if len(seqs) else np.zeros(0, bool)
@@ -199,10 +200,12 @@ def _compared(
 def _undecided(
     cells: Mapping[str, Integers], paired: Mapping[str, Integers], there: Integers, at: Integers
 ) -> Flags:
-    """By column of ``cells`` and row: the cells by which a row of one state may be one of the
-    other, for they are not known of it, or of one there that is alike in what is known.
+    """By column of ``cells`` and row: the cells that make it unclear which row of the other state
+    matches.
 
-    ``paired``: the columns that tell rows; ``at``: where the rows stand in both states together.
+    Such a cell is unknown in the row, or in a row of the other state that agrees in all known
+    cells. ``paired``: the columns that identify rows; ``at``: the rows' places in both states
+    together.
     """
     places = [list(cells).index(name) for name in paired]
     found = np.zeros((len(cells), len(at)), bool)

@@ -1,4 +1,4 @@
-"""A replay in shares of a table's rows, and what all of them come to."""
+"""A replay in shares of a table's rows, and the combined result."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from binlogkit.analyses.point_in_time.findings import StateFinding, StateFinding
 from binlogkit.analyses.point_in_time.folding import Folding, Outcome
 from binlogkit.errors import UsageError
 
-#: Findings that are about single changes; others are about what happens to tables, which every
-#: share meets.
+#: Findings about single changes; all others are about what happens to tables, which every share
+#: meets.
 _OF_CHANGES = frozenset(("duplicate", "key_missing", "no_image", "unseen"))
 _ROWS = 1 << 16  # of a batch of rows
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """From the place ``at`` on changes of a table have other columns: ``empty``, a batch without
-    changes, has them."""
+    """From the place ``at`` on, changes of a table have other columns: those of ``empty``, a batch
+    without changes."""
 
     at: int
     name: Name
@@ -32,8 +32,10 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a share's replay came to beside its rows, of which there are ``rows`` with this
-    ``schema``; ``unknown``: cells that are not known; ``error``: why it came to nothing."""
+    """The result of a share's replay besides its rows.
+
+    ``rows``: how many; ``schema``: theirs; ``unknown``: unknown cells; ``error``: why it failed.
+    """
 
     rows: int = 0
     unknown: int = 0
@@ -77,7 +79,7 @@ class Told:
 def fold_share(
     folding: Folding, switches: Sequence[Switch], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch | Told]:
-    """The rows of a share after its changes, which come in log order, then what is told of them."""
+    """The rows of a share after its changes, which come in log order, then its other results."""
     run, due = folding.begun(), list(switches)
     for batch in batches:
         while due and due[0].at <= batch["seq"][0].as_py():
@@ -95,10 +97,10 @@ def fold_share(
 
 
 def merged(shares: Sequence[Told]) -> Told:
-    """What all shares come to. UsageError: one came to nothing, for that reason.
+    """The combined result of all shares. UsageError: one failed, with its reason.
 
-    A share may not have met the table; what those tell that have is the same for all rows. A
-    finding about what happens to the table counts once for each thing that happens.
+    A share may not have met the table; the results of those that have agree for the table. A
+    finding about what happens to the table counts once for each such event.
     """
     for one in shares:
         if one.error is not None:
@@ -139,7 +141,7 @@ def _merged(several: Sequence[dict[str, StateFinding]]) -> dict[str, StateFindin
 
 
 def findings_of(told: Told, findings: StateFindings) -> None:
-    """Say what is not certain, after what is known of transactions."""
+    """The findings, after those about transactions."""
     outcome = Outcome(
         pa.table({}), told.key, told.met, told.complete, told.rejected,
         StateFindings(dict(told.found or {})), None,

@@ -1,4 +1,4 @@
-"""What a state does not say with certainty, and why."""
+"""What a state does not determine with certainty, and why."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ KINDS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_t
 
 @dataclass(slots=True)
 class StateFinding:
-    """What was met: how often, where first, and whether the state is determined nevertheless.
+    """A finding: how often, where first, and whether the state is determined nevertheless.
 
     ``at``: a number that rises in the order in which findings of one table were first met;
-    ``places``: that of each time.
+    ``places``: that number for each time.
     """
 
     count: int
@@ -65,12 +65,12 @@ class StateFindings:
             known.places.append(at)
 
     def clear(self, kinds: Iterable[str]) -> None:
-        """Forget what a later event made irrelevant."""
+        """Drop what a later event made irrelevant."""
         for kind in kinds:
             self.found.pop(kind, None)
 
     def update(self, other: StateFindings) -> None:
-        """Take over a table's findings."""
+        """Merge a table's findings."""
         for kind, finding in sorted(other.found.items(), key=lambda item: item[1].at):
             self.add(
                 kind,

@@ -1,7 +1,7 @@
-"""One table's rows while its changes are taken, chunk by chunk.
+"""One table's rows while its changes are applied, chunk by chunk.
 
-Changes are kept until they take as much memory as the rows do, then folded into the rows at once:
-the work is linear in the changes, and the memory is that of twice the rows and 64 MB.
+Changes are kept until they take as much memory as the rows do, then folded into the rows together:
+the work is linear in the changes, and memory holds twice the rows and 64 MB.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from binlogkit.rows.schema import TableDefinition
 
 _CHUNK = 64 << 20
 
-# Findings about a table's rows that are over when it is emptied.
+# Findings about a table's rows that no longer hold once it is emptied.
 _ROW_KINDS = (
     "altered", "cascades", "duplicate", "if_not_exists", "incident", "key_converted", "key_missing",
     "renamed_from", "rows_moved", "statement_write", "unknown_ddl", "unseen", "written_elsewhere",
@@ -29,13 +29,13 @@ _ROW_KINDS = (
 
 
 class Fold:
-    """The rows of a table up to the change that was taken last.
+    """The rows of a table up to the last applied change.
 
-    ``key``: the columns that tell a row, empty for a multiset; ``complete``: every row that the
-    table has is known to the log or the base; ``definition``: None where the log does not tell;
+    ``key``: the columns that identify a row, empty for a multiset; ``complete``: every row of the
+    table is known from the log or the base; ``definition``: None if the log does not define it;
     ``findings``: in the order of their first places once :meth:`settled`; ``backwards``: changes
-    are taken back, the last one first; ``rejected``: JSON diffs that did not fit the value before;
-    ``numbered``: an ALTER TABLE gave the rows a key, and nothing tells which row got which.
+    are undone, the last one first; ``rejected``: JSON diffs that did not fit the value before;
+    ``numbered``: an ALTER TABLE gave the rows a key, and it is not known which row got which value.
     """
 
     def __init__(self, key: Sequence[str], *, backwards: bool = False) -> None:
@@ -53,11 +53,11 @@ class Fold:
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether its engine does: BLACKHOLE logs changes and stores nothing."""
+        """Whether its engine stores rows: BLACKHOLE logs changes and stores nothing."""
         return self.definition is None or self.definition.engine != "BLACKHOLE"
 
     def begin(self, base: pa.Table) -> None:
-        """Begin with a base: rows, as inserts; of which two may not have one key."""
+        """Begin with a base: rows, as inserts. No two may have one key."""
         for batch in base.to_batches():
             self._take(Piece.of(batch, self.key))
         self._settle()
@@ -67,7 +67,7 @@ class Fold:
         self.complete = True
 
     def take(self, batch: pa.RecordBatch) -> None:
-        """Carry out changes of the table."""
+        """Apply changes of the table."""
         if self.keeps_rows:
             if self.numbered and "before_state" in batch.schema.names:
                 self._doubt_partial(batch)
@@ -76,19 +76,19 @@ class Fold:
             self._take(Piece.of(batch, self.key, backwards=self.backwards))
 
     def _doubt_partial(self, batch: pa.RecordBatch) -> None:
-        """Note images of which only the new key tells their row."""
+        """Note images in which only the new key identifies the row."""
         partial = batch.filter(batch["before_state"].is_valid())
         if partial.num_rows:
             seq, file, pos = (partial[name][0].as_py() for name in ("seq", "file", "pos"))
             self.findings.add("key_converted", file, pos, at=seq)
 
     def settled(self) -> Rows:
-        """The rows after every change that was taken."""
+        """The rows after every applied change."""
         self._settle()
         return self._rows
 
     def empty(self) -> None:
-        """The table is known to have no rows: what was doubtful about them is over."""
+        """The table is known to be empty: doubts about earlier rows end."""
         self._settle()
         self._rows = Rows(self._rows.deltas)
         self.rejected = 0
@@ -121,7 +121,7 @@ class Fold:
         self._limit = max(_CHUNK, self._rows.nbytes)
 
     def _note(self, chunk: Chunk, problems: Mapping[str, Integers]) -> None:
-        """Findings about changes; without its beginning a table has rows that were not seen."""
+        """Findings about changes; without its beginning the table has unseen rows."""
         for kind, which in problems.items():
             if len(which) and (kind != "unseen" or self.complete):
                 seq, file, pos = chunk.place(int(which[0]))

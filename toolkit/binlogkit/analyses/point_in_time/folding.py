@@ -1,7 +1,7 @@
-"""One replay as it is carried out: by one process, or by many, each with the rows of some keys.
+"""One replay, carried out by one process, or by many with the rows of some keys each.
 
 What counts, what happened to the tables and where rows begin is settled before (state.py); here is
-what is left to do, and what came of it. It is plain data, so that a task of a cluster can have it.
+the remaining work and its result. It is plain data, so that a task of a cluster can have it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from binlogkit.rows.schema import TableDefinition
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """What a replay needs beside the changes.
+    """What a replay needs besides the changes.
 
     ``names``: of the lineage, the wanted table last; ``happened``: the boundaries that count;
     ``family``: the tables from which cascades are carried out, None for none; ``numbers``: the
-    transactions that count, None for all; ``outside``: from which place on changes outside any do;
-    ``bases``: rows to begin with; ``columns``: the table's at the point, None for all that were
-    seen; the rest as of ``replay``.
+    transactions that count, None for all; ``outside``: the place from which changes outside any
+    count; ``bases``: rows to begin with; ``columns``: the table's at the point, None for all seen
+    ones; the rest as in ``replay``.
     """
 
     key: tuple[str, ...]
@@ -70,7 +70,7 @@ class Folding:
         return run
 
     def definition(self) -> TableDefinition | None:
-        """The wanted table's at the end, once changes have met it: what happens tells it."""
+        """The wanted table's columns at the end, once changes have met it."""
         run = self.begun()
         found = run.finish()
         return (run.table(run.wanted) if found is None else found).definition
@@ -84,7 +84,7 @@ class Folding:
         return run
 
     def outcome(self, run: Replay) -> Outcome:
-        """What a replay to which nothing is added any more comes to."""
+        """The result of a finished replay."""
         found = run.finish()
         complete = found.complete if found is not None else run.wanted in run.absent
         met = found is not None
@@ -97,10 +97,10 @@ class Folding:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a replay came to: ``rows`` (STATE), by ``key``.
+    """The result of a replay: ``rows`` (STATE), by ``key``.
 
-    ``met``: whether the table is there; ``complete``: whether all of its rows are known, or it is
-    known not to be there; ``rejected``: JSON diffs that did not fit.
+    ``met``: whether the table was found; ``complete``: whether all of its rows are known, or it is
+    known not to exist; ``rejected``: JSON diffs that did not fit.
     """
 
     rows: pa.Table
@@ -112,7 +112,7 @@ class Outcome:
     definition: TableDefinition | None
 
     def tell(self, findings: StateFindings) -> None:
-        """Say what is not certain, after what is known of transactions."""
+        """The findings, after those about transactions."""
         if not self.complete:
             findings.add("no_beginning")
         if self.rejected:

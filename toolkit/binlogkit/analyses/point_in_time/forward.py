@@ -1,10 +1,9 @@
 """A table's rows, folded while its log is read.
 
-What counts is known for sure at the log's end only: XA transactions are resolved later, a table
-comes from another by a rename, a key is told by an ALTER. So changes are folded as soon as their
-transaction has ended, on assumptions that the end confirms (:meth:`Forward.confirmed`) or not; then
-the changes are to be read again. Changes of transactions that are not decided wait, and so do those
-after them.
+What counts is certain only at the log's end: XA transactions are resolved later, a RENAME gives a
+table another's rows, an ALTER shows a key. So changes are folded as soon as their transaction has
+ended, on assumptions. If the end does not confirm them (:meth:`Forward.confirmed`), the changes are
+read again. Changes of undecided transactions wait, and so do those after them.
 """
 
 from __future__ import annotations
@@ -36,11 +35,10 @@ Decided = Callable[[Integers, Flags], NDArray[np.uint8]]
 
 
 class Forward:
-    """A table's rows as far as they are decided.
+    """A table's decided rows.
 
-    ``name``: (db, table); ``given``: as of a Replay; ``base``: rows to begin with, as
-    changes; ``failed``: something did not go as assumed,
-    and what was folded is of no use.
+    ``name``: (db, table); ``given``: as in Replay; ``base``: rows to begin with, as changes;
+    ``failed``: an assumption failed, and the folded rows are useless.
     """
 
     def __init__(
@@ -69,7 +67,7 @@ class Forward:
     def take(self, batch: pa.RecordBatch, key: Sequence[str], undone: list[Undone]) -> None:
         """Fold changes of the table, or let them wait.
 
-        ``key``: the table's; ``undone``: what ROLLBACK TO SAVEPOINT took back so far.
+        ``key``: the table's; ``undone``: what ROLLBACK TO SAVEPOINT undid so far.
         """
         if self.failed or not batch.num_rows:
             return
@@ -96,7 +94,7 @@ class Forward:
             self._fold(_those(batch, known == COUNTS))
 
     def give_up(self) -> None:
-        """What was folded is of no use."""
+        """The folded rows are useless."""
         self.failed = True
         self._replay, self._queue, self._boundaries = None, [], []
 
@@ -138,10 +136,10 @@ class Forward:
         numbers: Integers | None,
         undone: list[Undone],
     ) -> Replay | None:
-        """The replay up to the point, with what waited; None where an assumption does not hold.
+        """The replay up to the point, including what waited; None if an assumption failed.
 
-        The arguments, as they turn out: the table's key, its names, the boundaries and transactions
-        that count, what was taken back.
+        The arguments are the final facts: the table's key, its names, the boundaries and
+        transactions that count, what was undone.
         """
         if self.failed or numbers is None or list(names) != [self.name]:
             return None
@@ -166,7 +164,8 @@ class Forward:
         return replay
 
     def _confirm(self, replay: Replay, key: Sequence[str], happened: Sequence[Boundary]) -> bool:
-        """Whether the replay began with the right key and has what happened; it gets the rest."""
+        """Whether the replay began with the right key and has the right boundaries; it gets the
+        missing ones."""
         if KeyNames.before(happened, self.name, key).key(self.name) != self._key:
             return False
         given = [b.seq for b in replay.boundaries]

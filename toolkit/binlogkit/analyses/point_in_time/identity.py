@@ -1,5 +1,4 @@
-"""Which table a name is at each place of a log, what its key is called there, and which keys a row
-had."""
+"""Which table a name means at each place of a log, its key's columns there, and a row's keys."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ Move = tuple[str, str]  # an update's key before and after
 class Identity:
     """A table through its renames, and those of its key's columns.
 
-    ``since``: rising places (``seq``), from each of which on ``names`` and ``keys`` hold; a key is
-    empty where rows cannot be found by it, because one of its columns was added later.
+    ``since``: sorted places (``seq``), from which on the respective ``names`` and ``keys`` hold; a
+    key is empty if rows cannot be found by it, because one of its columns was added later.
     """
 
     since: tuple[int, ...]
@@ -27,8 +26,10 @@ class Identity:
 
     @classmethod
     def of(cls, boundaries: Sequence[Boundary], wanted: Name, key: Sequence[str]) -> Identity:
-        """The table that has the name at the log's end, else the last that had it, under the name
-        that it got since. ``boundaries``: those that count, in order; ``key``: its columns there.
+        """The table that has the name at the log's end, else the last one that had it, under its
+        later name.
+
+        ``boundaries``: those that count, in order; ``key``: its columns there.
         """
         name, key = last_name(boundaries, wanted), tuple(key)
         found: list[tuple[int, Name, Key]] = []
@@ -58,7 +59,7 @@ class Identity:
 
 
 def last_name(boundaries: Sequence[Boundary], wanted: Name) -> Name:
-    """The name of the table that had this one last."""
+    """The present name of the last table that had this one."""
     name = wanted
     for boundary in boundaries:
         made = boundary.action == "create" and boundary.name == wanted
@@ -70,7 +71,7 @@ def last_name(boundaries: Sequence[Boundary], wanted: Name) -> Name:
 
 
 def linked(moves: Iterable[Move], asked: Iterable[str]) -> set[str]:
-    """The keys that rows with one of the ``asked`` keys had before or got later, at least.
+    """The keys that rows with one of the ``asked`` keys had before or got later, possibly more.
 
     ``moves``: updates of keys in log order.
     """

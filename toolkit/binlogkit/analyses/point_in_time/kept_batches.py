@@ -1,6 +1,6 @@
-"""Record batches that are read again, last first: in memory up to 64 MB, else in a file of its own.
+"""Record batches that are read again, last first: in memory up to 64 MB, else in a temporary file.
 
-The file has no name and goes with the process.
+The file has no name and is deleted with the process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MOST = 64 << 20
 
 
 class KeptBatches:
-    """Batches by a number of the caller's."""
+    """Batches by a number that the caller assigns."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] = SpooledTemporaryFile(_MOST, prefix="binlogkit-")  # noqa: SIM115
@@ -31,7 +31,7 @@ class KeptBatches:
         self._places.setdefault(number, []).append((start, len(data)))
 
     def __getitem__(self, number: int) -> Iterator[pa.RecordBatch]:
-        """The batches of a number as they came."""
+        """The batches of a number in order."""
         return map(self._read, self._places.get(number, []))
 
     def last_first(self, number: int) -> Iterator[pa.RecordBatch]:
@@ -39,7 +39,7 @@ class KeptBatches:
         return map(self._read, self._places.get(number, [])[::-1])
 
     def close(self) -> None:
-        """Nothing is read any more."""
+        """End; nothing is read any more."""
         self._file.close()
 
     def _read(self, place: tuple[int, int]) -> pa.RecordBatch:

@@ -1,7 +1,7 @@
-"""Changes of a table whose rows are told by a key: what its rows are after a chunk of them.
+"""Changes of a table with a key: its rows after a chunk of changes.
 
-An update of the key is a delete and an insert of the same row (docs/traps.md). Sorted by key
-and order, all that happens to a key stands together: the last of it is the row.
+An update of the key is a delete and an insert of the same row (docs/traps.md). Sorted by key and
+order, all events of a key are adjacent: the last of them gives the row.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from binlogkit.analyses.point_in_time.rows import ORDER, Rows, kept
 class _Keys:
     """The keys of a chunk's changes, as columns.
 
-    ``parts``: the key after each change, for a delete the one before; where cells of it have no
-    Arrow value, their stored bytes and texts are parts too. ``moved``: which updates gave the row
-    another key, and ``left``: the keys that those rows had before. ``told``: which changes tell
-    the key that is needed.
+    ``parts``: the key after each change, for a delete the one before; if cells of it have no Arrow
+    value, their stored bytes and texts are parts too. ``moved``: which updates gave the row another
+    key, and ``left``: the keys that those rows had before. ``told``: which changes have the needed
+    key.
     """
 
     parts: list[Any]
@@ -41,7 +41,7 @@ class _Keys:
 def read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> _Keys:
     """The keys of all changes.
 
-    ``backwards``: an image after a change that lacks the key did not change it.
+    ``backwards``: an after image without the key did not change it.
     """
     none = np.zeros(chunk.size, bool)
     if any(name not in chunk.names for name in key):
@@ -67,9 +67,9 @@ def read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> _Keys:
 def _read(
     columns: Sequence[pa.ChunkedArray], there: Flags, stored: bool
 ) -> tuple[list[Any], Flags]:
-    """One side's keys, and which of the images that are ``there`` tell theirs.
+    """One side's keys, and which of the images in ``there`` have theirs.
 
-    A part that is NULL is no key; beside others it is one.
+    A key of one NULL part is none; beside other parts a NULL is allowed.
     """
     told = there.copy()
     found = [parts_of(cells) for cells in columns]
@@ -88,9 +88,9 @@ def _read(
 def _completed(
     chunk: Chunk, lacking: Sequence[Flags], was: tuple[list[Any], Flags], now: list[Any]
 ) -> tuple[list[Any], Flags]:
-    """The keys after changes, with the parts that images after lack from those before.
+    """The keys after changes; parts missing in after images come from before images.
 
-    A minimal image after an update has only the parts that changed.
+    A minimal after image of an update has only the parts that changed.
     """
     parts, was_told = was
     told = chunk.there[IS].copy()
@@ -116,7 +116,7 @@ def _differs(one: Any, other: Any) -> Flags:
 def fold_keyed(
     rows: Rows, chunk: Chunk, key: Sequence[str], *, backwards: bool
 ) -> tuple[dict[str, Integers], int]:
-    """Carry out the changes of a chunk.
+    """Apply the changes of a chunk.
 
     Returns the changes that contradict what is known, by kind, and how many JSON diffs did not fit.
     """
@@ -135,12 +135,13 @@ def fold_keyed(
 
 
 class _Events:
-    """What happens to keys: sorted by key, and by order for each.
+    """The events of keys, sorted by key and by order within each.
 
-    ``change``: which change does it; ``removes``: whether the row with the key goes; ``begins``:
-    whether a row begins, by an INSERT; ``comes``: whether it comes from another key; ``first``: of
-    its key; ``base``: the row that has the key before the chunk, for first events, else -1;
-    ``exists``: whether a row has the key before the event; ``untouched``: rows of other keys.
+    ``change``: the change behind it; ``removes``: whether the row with the key is removed;
+    ``begins``: whether a row begins, by an INSERT; ``comes``: whether it comes from another key;
+    ``first``: first of its key; ``base``: the row that has the key before the chunk, for first
+    events, else -1; ``exists``: whether a row has the key before the event; ``untouched``: rows of
+    other keys.
     """
 
     def __init__(self, known: list[Any], chunk: Chunk, keys: _Keys, parts: list[Any]) -> None:
@@ -169,7 +170,7 @@ class _Events:
         self._size = size
 
     def alive(self) -> Integers:
-        """The events that leave a row behind."""
+        """The events that leave a row."""
         return np.flatnonzero(np.append(self.first[1:], True) & ~self.removes)
 
     def order(self, which: Integers, rows: Rows) -> Integers:
@@ -185,7 +186,7 @@ class _Events:
         return found
 
     def problems(self) -> dict[str, Flags]:
-        """The changes that do not fit the rows that are there."""
+        """The changes that do not fit the existing rows."""
         flags = {kind: np.zeros(self._size, bool) for kind in ("duplicate", "unseen")}
         appears = self.begins | self.comes
         flags["duplicate"][self.change[self.exists & appears & ~self.removes]] = True
@@ -196,7 +197,7 @@ class _Events:
     def chains(self, whole: Flags, wanted: Flags, concerned: Flags) -> tuple[Chains, Integers]:
         """The lives with ``wanted`` or ``concerned`` events, and the last event of each.
 
-        ``whole``: changes that tell all of a row.
+        ``whole``: changes with a complete row.
         """
         at = np.arange(len(self.change))
         before = np.where(self.first | ~self.exists, -1, at - 1)
@@ -254,6 +255,6 @@ def _survivors(
 
 
 def _joined(*columns: Any) -> Any:
-    """Columns of one type, one behind the other."""
+    """Columns of one type, concatenated."""
     chunks = [chunk for column in columns for chunk in column.chunks]
     return pa.chunked_array(chunks, columns[1].type)

@@ -1,6 +1,6 @@
 """Rows followed through their changes: which of them had a key, and what each change did.
 
-What is few: the changes of the keys that one row had, in log order.
+The input is small: the changes of the keys that one row had, in log order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENDS = ("truncate", "drop", "drop_database", "create")
 
 @dataclass(slots=True, eq=False)
 class _Life:
-    """A row: the cells that are known of it, and whether it had the key at some time."""
+    """A row: its known cells, and whether it had the key at some time."""
 
     known: Record = field(default_factory=dict)
     asked: bool = False
@@ -28,8 +28,8 @@ class _Life:
 class Lives:
     """The rows that have one of some keys.
 
-    ``asked``: the texts of the key that is asked for; ``completed``: whether cells that images
-    leave out are as earlier changes left them: nothing below the log changed them.
+    ``asked``: the wanted key as texts; ``completed``: whether cells missing in images are as
+    earlier changes left them, i.e. no unlogged cascade changed them.
     """
 
     def __init__(self, asked: Collection[str], *, completed: bool = True) -> None:
@@ -40,7 +40,7 @@ class Lives:
     def change(
         self, record: Record, was: str | None, now: str | None, names: Sequence[str]
     ) -> None:
-        """Take a change: its ``before`` and ``after`` are completed by what earlier ones left.
+        """Take a change: its ``before`` and ``after`` are completed from earlier ones.
 
         ``was``, ``now``: its key before and after; ``names``: the table's columns.
         """
@@ -53,7 +53,7 @@ class Lives:
         before, after, known = record["before"], record["after"], life.known
         if before is not None:
             if any(known[name] != value for name, value in before.items() if name in known):
-                known = {}  # changed by what no log shows
+                known = {}  # changed by something unlogged
             before = {**known, **before}
         if after is not None:
             after = {**(before or {}), **after}
@@ -81,7 +81,7 @@ class Lives:
         self._events.append((record, ended))
 
     def doubt(self) -> None:
-        """Rows may have been changed here without that being in the log."""
+        """Rows may have been changed here without logging."""
         for life in self._current.values():
             life.known = {}
 
@@ -95,7 +95,7 @@ class Lives:
                 done.renamed.get(n, n): v for n, v in life.known.items() if n not in done.dropped
             }
             life.known = {n: v for n, v in moved.items() if n not in gone}
-        # The key may read otherwise since: the row that had it has it still.
+        # The key's text may differ from now on: the row that had the key still has it.
         for text in self._asked:
             if text in self._current:
                 self._current |= dict.fromkeys(self._asked, self._current[text])
@@ -118,6 +118,6 @@ def _is_diff(value: Any) -> bool:
 
 
 def in_order(*streams: Sequence[Step]) -> None:
-    """Do what stands at places (``seq``) in their order."""
+    """Merge what happens at places (``seq``) in order."""
     for _, do in sorted((step for stream in streams for step in stream), key=lambda step: step[0]):
         do()

@@ -1,8 +1,9 @@
-"""Changes of a table without a key: its rows are a multiset, and a delete takes one of its equals.
+"""Changes of a table without a key: its rows are a multiset; a delete removes one of several
+equals.
 
-Of rows that are equal the one that was written first is taken (docs/traps.md, "No primary
-key"). Rows of which some cells are not known are matched one by one: an image means a row that
-equals it, else the first one that agrees with it in every cell that both have.
+Of equal rows the one written first is removed (docs/traps.md, "No primary key"). Rows with unknown
+cells are matched one by one: an image means a row that equals it, else the first one that agrees
+with it in every cell that both have.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from binlogkit.analyses.point_in_time.rows import ORDER, WRITTEN, Rows, kept
 
 
 class _Images:
-    """The rows before a chunk, the images that it removes, and those that it writes, in one table.
+    """The rows before a chunk, its removed images and its written images, in one table.
 
-    ``cells``: by column a code for the value, -1 where it is not known; ``change``: which change
-    it is, -1 for rows; ``removes``: whether it is an image that is removed; ``time``: when the
-    change does it; ``number``: of rows, in the order in which they were first seen; ``partial``:
-    whether a cell is not known; ``taken``: the row that is removed, -1 where there is none;
-    ``loose``: whether other rows agree with the image as well.
+    ``cells``: by column a code for the value, -1 if not known; ``change``: its change, -1 for rows;
+    ``removes``: whether it is an image that is removed; ``time``: when the change does it;
+    ``number``: of rows, in the order in which they were first seen; ``partial``: whether a cell is
+    not known; ``taken``: the row that is removed, -1 if there is none; ``loose``: whether other
+    rows agree with the image as well.
     """
 
     def __init__(
@@ -87,13 +88,13 @@ _UNKNOWN = -1
 def _match_loosely(images: _Images, which: Integers, blocked: list[Flags]) -> dict[int, list[int]]:
     """Find the rows that these images (places in the order of their times) remove.
 
-    ``images.taken`` gets them. Returns where the cells stand of rows that images after an update do
-    not tell wholly; ``blocked``: by column, the changes after which a cell is not known.
+    ``images.taken`` gets them. Returns the sources of cells for rows whose after images are
+    partial. ``blocked``: by column, the changes after which a cell is not known.
     """
     codes = np.stack([cells[which] for cells in images.cells], axis=1).tolist()
     rows = _Rows(sorted(images.number.tolist()))
     sources: dict[int, list[int]] = {}
-    left: dict[int, tuple[int, int]] = {}  # by change, the number and place of the row it takes
+    left: dict[int, tuple[int, int]] = {}  # by change, the number and place of the row it removes
     for place, cells in zip(which.tolist(), map(tuple, codes), strict=True):
         change = int(images.change[place])
         if images.removes[place]:
@@ -122,7 +123,7 @@ def _match_loosely(images: _Images, which: Integers, blocked: list[Flags]) -> di
 
 
 class _Rows:
-    """The rows to look at, in the order of their numbers; ``known``: of those before the chunk."""
+    """The rows to search, in the order of their numbers; ``known``: of those before the chunk."""
 
     def __init__(self, known: Iterable[int]) -> None:
         self._rows: dict[int, tuple[int, _Cells] | None] = dict.fromkeys(known)
@@ -131,7 +132,7 @@ class _Rows:
         self._cells: dict[int, _Cells] = {}  # of each place
 
     def enter(self, number: int, place: int, cells: _Cells) -> None:
-        """A row with these cells was written; its number keeps its place."""
+        """Add a row with these cells; its number keeps its place."""
         self._rows[number] = (place, cells)
         self._cells[place] = cells
         self._equal.setdefault(cells, {})[number] = None
@@ -139,7 +140,7 @@ class _Rows:
             self._partial[number] = None
 
     def take(self, wanted: _Cells) -> tuple[int, int] | None:
-        """The number and place of the row that an image means; it is no longer there."""
+        """The number and place of the row that an image means; the row is removed."""
         number = self._find(wanted)
         found = None if number is None else self._rows[number]
         if number is None or found is None:
@@ -151,7 +152,7 @@ class _Rows:
         return number, place
 
     def others(self, wanted: _Cells, taken: int) -> bool:
-        """Whether rows that differ from the one that was taken agree with its partial image."""
+        """Whether rows that differ from the removed one agree with its partial image."""
         if _UNKNOWN not in wanted:
             return False
         was = self._cells[taken]
@@ -176,7 +177,7 @@ def _agree(one: _Cells, other: _Cells) -> bool:
 
 
 def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[dict[str, Integers], int]:
-    """Carry out the changes of a chunk.
+    """Apply the changes of a chunk.
 
     Returns the changes that contradict what is known, by kind, and how many JSON diffs did not fit.
     """
@@ -185,7 +186,7 @@ def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[dict[st
     if not there.any():
         return problems, 0
     written, by, rejected = _written(rows, chunk, backwards=backwards)
-    if backwards:  # what an image after an update leaves out is as it was before
+    if backwards:  # cells missing in an after image are as before
         removed, removing, _ = _written(rows, chunk.turned(), backwards=False)
     else:
         removing = np.flatnonzero(chunk.there[WAS])
@@ -201,7 +202,7 @@ def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[dict[st
 
 
 def _written(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[pa.Table, Integers, int]:
-    """The rows that changes write, as far as their images tell them, and which change it is.
+    """The rows that changes write, as far as their images show them, and the change of each.
 
     And how many JSON diffs did not fit.
     """
@@ -223,7 +224,7 @@ def _written(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[pa.Table, In
 
 
 def _match(images: _Images, blocked: list[Flags]) -> dict[int, list[int]]:
-    """Find the rows that are removed; the rows whose cells come from several images.
+    """Find the removed rows; returns the rows whose cells come from several images.
 
     ``blocked``: by column, the changes after which a cell is not known that was before.
     """

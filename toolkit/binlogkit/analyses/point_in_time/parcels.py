@@ -1,5 +1,5 @@
-"""Changes as bytes on their way between tasks: canonical batches as they are, whatever a cluster
-carries of types."""
+"""Changes as bytes on their way between tasks: canonical batches, whatever types a cluster
+supports."""
 
 from __future__ import annotations
 
@@ -46,14 +46,17 @@ def parcels(batch: pa.RecordBatch, names: Iterable[Name]) -> Iterator[Parcel]:
 
 
 def layout(schema: pa.Schema) -> str:
-    """A name for the columns that changes have."""
+    """A name for the columns of changes."""
     fields = [f"{field.name} {field.type}" for field in schema.field("after").type]
     return hashlib.sha256("\0".join(fields).encode()).hexdigest()[:16]
 
 
 def in_order(given: Iterable[tuple[int, int, bytes]]) -> Iterator[pa.RecordBatch]:
-    """The batches of parcels that come by their first change: changes in log order, though parcels
-    may lie in each other. Each as first and last ``seq``, and its bytes."""
+    """The batches of parcels sorted by first change.
+
+    Changes are in log order, though parcels may overlap. Yields the first and last ``seq`` and the
+    bytes of each.
+    """
     waiting: list[pa.RecordBatch] = []
     end = -1
     for at, last, data in given:

@@ -1,8 +1,8 @@
 """The tables of a lineage, from change to change and boundary to boundary in log order.
 
-What happens to a table, beside its row changes, comes from its boundaries: CREATE, DROP, TRUNCATE,
-RENAME, ALTER, and what makes its state undetermined: writes in statement format, DDL that moves
-rows or could not be understood (docs/traps.md).
+Besides row changes, a table's boundaries count: CREATE, DROP, TRUNCATE, RENAME, ALTER, and what
+makes its state undetermined: writes in statement format, DDL that moves rows or could not be
+understood (docs/traps.md).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Replay:
 
     ``key``: the key's columns at the end, empty for a multiset; ``names``: the tables whose rows
     may have become the wanted one's by renames, the wanted one last; ``boundaries``: in log order;
-    ``given``: what is known of tables from elsewhere until the log tells of them; ``parents``: the
-    tables from which foreign keys change rows of these, each with its key at the end.
+    ``given``: definitions from other sources, until the log has its own; ``parents``: the tables
+    from which foreign keys change rows of these, each with its key at the end.
     """
 
     def __init__(
@@ -67,18 +67,18 @@ class Replay:
         self._cuts = np.append(self._cuts, np.array(cuts, np.int64))
 
     def table(self, name: Name) -> Fold:
-        """The table's state so far; a table that was never seen is one without a beginning."""
+        """The table's state so far; one that was never seen has no beginning."""
         if name not in self.tables:
             self.tables[name] = Fold(self.history.key(name))
             self.tables[name].definition = self._given.pop(name, None)
         return self.tables[name]
 
     def follow(self, unchecked: Callable[[Integers], Flags], *, keep: bool) -> None:
-        """Carry out cascades; the arguments are those of :class:`Cascades`."""
+        """Apply cascades; the arguments are those of :class:`Cascades`."""
         self.cascades = Cascades(self._there, sorted(self.names), unchecked, keep=keep)
 
     def _there(self, name: Name) -> Fold | None:
-        """The table, if it was made, met or is known from elsewhere."""
+        """The table, if it was created, met or is known from elsewhere."""
         known = name in self.tables or name in self._given
         return self.table(name) if known else None
 
@@ -87,7 +87,7 @@ class Replay:
         self.table(self.wanted if name is None else name).begin(base)
 
     def take(self, batch: pa.RecordBatch) -> None:
-        """Carry out the changes, which follow those of the same table that were taken before.
+        """Apply changes, which follow earlier ones of the same table.
 
         With several tables (a rename leads to the wanted one) their batches wait for the end:
         readers hand them out in order per table only.
@@ -100,14 +100,14 @@ class Replay:
                     self._waiting.append((first, name, piece))
 
     def meet(self, at: int, name: Name, empty: pa.RecordBatch) -> None:
-        """Take that changes of a table have the columns of ``empty`` from a place on."""
+        """Changes of a table have the columns of ``empty`` from a place on."""
         if len(self.names) == 1 and self.cascades is None:
             self._changes(at, name, empty)
         else:
             self._waiting.append((at, name, empty))
 
     def finish(self) -> Fold | None:
-        """The wanted table after everything that was taken and every boundary; None if dropped."""
+        """The wanted table after all changes and boundaries; None if dropped."""
         waiting, self._waiting = self._waiting, []
         if self.cascades is not None:
             waiting = self.cascades.apart(waiting, self.boundaries)
@@ -117,7 +117,7 @@ class Replay:
         return self.tables.get(self.wanted)
 
     def _pieces(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The batch in pieces that no boundary falls into which takes or makes rows."""
+        """The batch in pieces, split at boundaries that remove or add rows."""
         seqs = batch["seq"].to_numpy()
         between = self._cuts[
             self._cuts.searchsorted(seqs[0]) : self._cuts.searchsorted(seqs[-1], "right")
@@ -151,7 +151,7 @@ class Replay:
     def _create(self, boundary: Boundary) -> None:
         name = boundary.name
         if boundary.conditional and name not in self.absent:
-            # On a table that exists it does nothing, and is logged all the same.
+            # On an existing table it does nothing, and is logged all the same.
             table = self.table(name)
             if not table.complete and not len(table.settled()):
                 table.definition = table.definition or boundary.definition
@@ -172,7 +172,7 @@ class Replay:
                 self._drop(name)
 
     def _keep(self, boundary: Boundary) -> Fold:
-        """The table, whose rows go now; they are kept where they are asked for."""
+        """The table, whose rows are removed now; they are kept if wanted."""
         table = self.table(boundary.name)
         if self.before is not None and boundary.name == self.wanted:
             self.before.empty(boundary, table)
@@ -195,7 +195,7 @@ class Replay:
         self.tables[boundary.new_name] = moved
 
     def _refer_to(self, old: Name, new: Name, columns: Mapping[str, str]) -> None:
-        """Let foreign keys follow their parent, which gets another name, or its columns do."""
+        """Let foreign keys follow their parent when it or its columns are renamed."""
         for fold in self.tables.values():
             if fold.definition is not None:
                 fold.definition = fold.definition.referring(old, new, columns)
@@ -226,7 +226,7 @@ class Replay:
             _note(table, "altered", boundary, determined=True)
 
     def _everywhere(self, kind: str, boundary: Boundary) -> None:
-        """Note it of every table but the one that it names."""
+        """Note it for every table except the one that it names."""
         for name, table in self.tables.items():
             if name != boundary.name:
                 _note(table, kind, boundary)

@@ -35,7 +35,7 @@ _AFTER = 1  # `image` in a batch's raw cells
 def state_table(rows: Rows, columns: Sequence[str] | None, key: Sequence[str]) -> pa.Table:
     """The rows with the columns of :data:`STATE`, sorted by ``key`` if there is one.
 
-    ``columns``: the table's, all that were seen if None.
+    ``columns``: the table's, all seen ones if None.
     """
     wanted = rows.fields if columns is None else columns
     names = [name for name in wanted if name in rows.fields]
@@ -101,7 +101,7 @@ def _states(cells: pa.ChunkedArray, parts: dict[str, Any]) -> NDArray[np.uint8]:
 
 
 def _sorted(rows: Rows, key: Sequence[str]) -> pa.Table:
-    """By key, text by code point, else as rows were first seen."""
+    """Sorted by key, text by code point; else in the order first seen."""
     table = rows.table
     keys = [decoded(parts_of(table[name])["value"]) for name in key if name in rows.fields]
     if len(keys) == 1 and pa.types.is_integer(keys[0].type) and not keys[0].null_count:
@@ -118,7 +118,7 @@ def _sorted(rows: Rows, key: Sequence[str]) -> pa.Table:
 def _value_states(
     states: Sequence[NDArray[np.uint8] | None], arrays: Sequence[pa.Array], size: int
 ) -> pa.Array:
-    """The states of the rows that have a cell which is no value or NULL; null for others."""
+    """The states of rows with a cell that is no value or NULL; null for others."""
     there = [found > CellState.NULL for found in states if found is not None]
     odd: Flags = np.any(there, axis=0) if there else np.zeros(size, bool)
     columns = []
@@ -156,14 +156,14 @@ def _raw(
 
 
 def lists(owner: Integers, values: pa.Array, mask: Flags) -> pa.Array:
-    """One list for each row, of the values that it owns, in order; null by the mask."""
+    """One list for each row, of its values, in order; null by the mask."""
     offsets = np.append(0, np.cumsum(np.bincount(owner, minlength=len(mask)))).astype(np.int32)
     found = pa.array(mask) if mask.any() else None
     return pa.ListArray.from_arrays(pa.array(offsets), values, mask=found)
 
 
 def name_lists(names: Sequence[str], flags: Flags) -> pa.Array:
-    """For each row the names that are flagged; ``flags``: by row and name."""
+    """For each row the flagged names; ``flags``: by row and name."""
     owner, at = np.nonzero(flags)
     values = pa.array(names, pa.string()).take(pa.array(at))
     return lists(owner, values, np.zeros(len(flags), bool))

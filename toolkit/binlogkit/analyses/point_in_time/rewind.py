@@ -1,9 +1,9 @@
-"""A table's rows as of a point of its log, backwards from the rows that it has later: a live
-table's, today.
+"""A table's rows as of a point of its log, computed backwards from its later rows, e.g. a live
+table's.
 
-Every change since is taken back, the last one first. What an image before does not hold (MINIMAL,
-NOBLOB) is unknown where the change wrote it. Which rows a foreign key changed below the log (up to
-9.5) cannot be told any more: they were other rows, or are gone.
+Every change since is undone, the last one first. Columns missing in a before image (MINIMAL,
+NOBLOB) are unknown if the change wrote them. Rows changed by unlogged cascades (up to 9.5) cannot
+be determined any more: they were different, or are gone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.analyses.point_in_time.way_back import WayBack, ever_above, undo, way_back
 from binlogkit.rows.schema import TableDefinition
 
-#: Whether what stands outside any transaction, at a file and a position, lies on the way.
+#: Whether what is outside any transaction, at a file and a position, lies on the way.
 Outside = Callable[[str, int], bool]
 
 
@@ -56,16 +56,15 @@ def rewind(
 
     ``base``: a state, or a frame with the table's own columns; ``table``: its name as of ``taken``,
     as ``key`` is its key there: RENAMEs are followed, and ALTERs that add, rename or drop columns;
-    one that converts values, TRUNCATE, DROP and writes logged as text end the way, and that is
-    told, as are rows that the last changes left otherwise, and parents that were changed where
-    foreign keys act below the log. ``definition``: the table's as of ``taken``, which tells the
-    constant defaults that minimal images leave out. ``outside``: what of that which stands outside
-    any transaction lies between; ``unknown``: the places (``seq``) of ALTERs before which the table
-    is not known. The other arguments, and the result, are those of :func:`replay`. ``seq``,
-    ``file`` and ``pos`` are null: what changed a row last lies further back.
+    ALTERs that convert values, TRUNCATE, DROP and writes logged as text end the way. That is a
+    finding. So are rows that the last changes left otherwise, and changed parents if cascades are
+    not logged. ``definition``: the table's as of ``taken``, for the constant defaults that minimal
+    images leave out. ``outside``: what outside any transaction lies between; ``unknown``: the
+    places (``seq``) of ALTERs before which the table is not known. The other arguments and the
+    result are those of :func:`replay`. ``seq``, ``file`` and ``pos`` are null: a row's last change
+    is further back.
 
-    Memory is that of the rows, those that were touched, and 64 MB; changes beyond it wait in a
-    temporary file.
+    Memory holds the rows, the touched ones, and 64 MB; further changes wait in a temporary file.
     """
     findings = StateFindings()
     name = table if table is not None else only_table(changes)
@@ -127,7 +126,7 @@ def _way(
 
 
 def _inside(batches: Iterable[pa.RecordBatch], outside: Outside) -> Iterator[pa.RecordBatch]:
-    """The batches without what stands outside any transaction and does not lie on the way."""
+    """The batches without what is outside any transaction and not on the way."""
     for batch in batches:
         alone = np.asarray(batch["tx"].is_null()) if "tx" in batch.schema.names else np.zeros(0)
         if alone.any():
@@ -141,7 +140,7 @@ def _inside(batches: Iterable[pa.RecordBatch], outside: Outside) -> Iterator[pa.
 def _by_step(
     batches: Iterable[pa.RecordBatch], way: WayBack
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The changes that are taken back in each step; those of before a way's early end are left."""
+    """The changes to undo in each step; those before an early end are left out."""
     for batch in batches:
         for name, part in by_table(batch, set(way.names)):
             seqs, last = part["seq"].to_numpy(), len(part)
@@ -153,9 +152,9 @@ def _by_step(
 
 
 def _contradicted(base: Fold, left: Fold, findings: StateFindings) -> None:
-    """A finding for rows of the base in which known cells are not what the last changes left.
+    """A finding for rows of the base whose known cells differ from what the last changes left.
 
-    Without a key such a row is not found at all, which is a finding already.
+    Without a key such a row is not found at all, which already is a finding.
     """
     if not base.key:
         return

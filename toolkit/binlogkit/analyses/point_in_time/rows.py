@@ -1,4 +1,4 @@
-"""The rows that a table has at a point of its log, as Arrow columns."""
+"""The rows of a table at a point of its log, as Arrow columns."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.rows.schema import ColumnDefinition
 
 ORDER = HIDDEN + "order"  # rises in the order in which rows were first seen
-WRITTEN = HIDDEN + "written"  # and in that in which they were last written, without a key
+WRITTEN = HIDDEN + "written"  # rises in the order in which they were last written, without a key
 _KEY = HIDDEN + "key"  # and a number
 _MANY = 256  # chunks
 
 
-#: Rows that went, and tables of those that came.
+#: Removed rows, and tables of added ones.
 Delta: TypeAlias = "tuple[pa.Table, list[pa.Table]]"
 
 
@@ -38,9 +38,9 @@ class Rows:
 
     ``fields``: the columns, in the order in which they were first seen, each with its newest field;
     ``table``: the rows' cells (cells.py), their places, :data:`ORDER` and, with a key, the values
-    that a change must name to mean the row: an ALTER TABLE that makes a cell unknown does not touch
-    those. ``seen``: how many changes were taken; ``deltas``: where it is a list, what each
-    :meth:`replace` takes away and adds.
+    by which a change identifies the row: an ALTER TABLE that makes a cell unknown does not touch
+    those. ``seen``: how many changes were applied; ``deltas``: if it is a list, what each
+    :meth:`replace` removes and adds.
     """
 
     def __init__(self, deltas: list[Delta] | None = None) -> None:
@@ -54,11 +54,11 @@ class Rows:
 
     @property
     def nbytes(self) -> int:
-        """The memory that they take."""
+        """Their size in memory."""
         return int(self.table.nbytes)
 
     def copied(self) -> Rows:
-        """These rows as they are now, whatever comes."""
+        """A copy of these rows that later changes do not affect."""
         found = Rows()
         found.fields, found.table, found.seen = dict(self.fields), self.table, self.seen
         return found
@@ -68,7 +68,8 @@ class Rows:
         return np.asarray(self.table[name]) if len(self) else np.empty(0, np.int64)
 
     def aligned(self, parts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The parts of the rows' keys and those of changes' keys: as many, of the same types."""
+        """The parts of the rows' keys and those of changes' keys: equally many, of the same
+        types."""
         names = [name for name in self.table.column_names if name.startswith(_KEY)]
         keys = [self.table[name] for name in names]
         size = len(parts[0])
@@ -102,7 +103,7 @@ class Rows:
                 self._set(field.name, cells_of(parts, known(cells) & ~lost))
 
     def replace(self, stay: Flags, more: Iterable[pa.Table]) -> None:
-        """Keep these rows and add others; a column that they lack is unknown in them."""
+        """Keep these rows and add others; columns that they lack are unknown in them."""
         fresh = [*map(self.widened, more)]
         if self.deltas is not None:
             self.deltas.append((kept(self.table, ~stay) if len(stay) else pa.table({}), fresh))
@@ -111,7 +112,7 @@ class Rows:
             self.table = self.table.combine_chunks()
 
     def widened(self, table: pa.Table) -> pa.Table:
-        """A table of rows with all columns; those that it lacks are unknown."""
+        """A table of rows with all columns; missing ones are unknown."""
         there = set(table.column_names)
         for name, field in self.fields.items():
             if name not in there:
@@ -119,14 +120,14 @@ class Rows:
         return table
 
     def alter(self, done: Alteration, key: Sequence[str]) -> set[str]:
-        """Give the rows the columns that the table has after an ALTER TABLE.
+        """Apply an ALTER TABLE to the rows' columns.
 
-        ``key``: the table's then. Returns the columns of whose cells it made some unknown.
+        ``key``: the table's afterwards. Returns the columns in which cells became unknown.
         """
         if not self.fields:
             return set()
         names = done.renamed
-        # A column that another one is renamed to was dropped or renamed where nothing told of it.
+        # A column whose name another one got was dropped or renamed without being seen.
         stale = set(names.values()) - names.keys()
         for name in (done.dropped | stale) & self.fields.keys():
             del self.fields[name]
@@ -145,13 +146,13 @@ class Rows:
         return lost | {name for name in sorted(changed) if self._convert(name, done, key)}
 
     def restore(self, fields: Iterable[pa.Field]) -> None:
-        """Give the rows columns that were dropped since, whose cells are not known."""
+        """Add columns that were dropped since, with unknown cells."""
         for field in fields:
             self.fields[field.name] = field
             self._set(field.name, unknown(len(self), field.type))
 
     def _add(self, name: str, column: ColumnDefinition, value: Any) -> bool:
-        """Give all rows a column, with a value; whether that is not known."""
+        """Add a column to all rows, with a value or unknown."""
         field = self.fields[name] = defined_field(column)
         if value is not LOST:
             values = pa.array([value], field.type).take(pa.array(np.zeros(len(self), np.int64)))
@@ -161,7 +162,8 @@ class Rows:
         return value is LOST
 
     def _convert(self, name: str, done: Alteration, key: Sequence[str]) -> bool:
-        """Convert a column's cells, and what means the rows; whether cells became unknown."""
+        """Convert a column's cells and the rows' identifying values; whether cells became
+        unknown."""
         field, (old, new) = self.fields[name], done.changed[name]
         told = definition_of(field)
         if told is not None:  # by the log, with the session's character sets
@@ -186,7 +188,7 @@ class Rows:
         return lost
 
     def write(self, name: str, which: Flags, values: Any, key: Sequence[str]) -> None:
-        """Give some rows' cells other values, and what means the rows; ``key``: the table's."""
+        """Change some rows' cells and their identifying values; ``key``: the table's."""
         flags, parts = pa.array(which), parts_of(self.table[name])
         parts["value"] = pc.if_else(flags, values, parts["value"])
         self._set(name, cells_of(parts, known(self.table[name]) | which))
@@ -196,7 +198,7 @@ class Rows:
             self._set(part, pc.if_else(flags, values.cast(means.type), means))
 
     def forget(self, name: str, which: Flags) -> None:
-        """Some rows' cells are not known any more."""
+        """Make some rows' cells unknown."""
         cells = self.table[name]
         self._set(name, cells_of(parts_of(cells), known(cells) & ~which))
 
@@ -211,7 +213,7 @@ class Rows:
 
 
 def kept(table: pa.Table, stay: Flags) -> pa.Table:
-    """The rows that stay; batches that stay as a whole are not copied."""
+    """The rows that stay; unaffected batches are not copied."""
     if stay.all():
         return table
     found, at = [], 0
@@ -226,7 +228,7 @@ def kept(table: pa.Table, stay: Flags) -> pa.Table:
 
 
 def _as_key(column: Any, dtype: pa.DataType) -> Any:
-    """The part of a key in another type: numbers of all types can be equal."""
+    """The part of the key in another type: numbers of all types can be equal."""
     types = pa.types
     if all(
         (types.is_primitive(t) and not types.is_temporal(t)) or types.is_decimal(t)
@@ -240,7 +242,7 @@ def _as_key(column: Any, dtype: pa.DataType) -> Any:
 
 
 def as_type(column: Any, dtype: pa.DataType) -> tuple[Any, Flags]:
-    """A column in another type, and which of its values that cannot be sure to hold: null then.
+    """A column in another type, and which of its values that type may not hold: null then.
 
     Types change with ALTER TABLE; a conversion by the server is not in the log.
     """
@@ -269,7 +271,7 @@ def _fits(value: pa.Scalar, dtype: pa.DataType) -> bool:
 
 
 def _one_family(old: pa.DataType, new: pa.DataType) -> bool:
-    """Whether MySQL would keep values of one type that the other holds as they are."""
+    """Whether MySQL would keep values of one type unchanged in the other."""
     types = pa.types
     families = (
         types.is_null,

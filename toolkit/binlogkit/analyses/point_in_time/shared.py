@@ -1,8 +1,8 @@
-"""States on Spark: tasks take the changes, go over to shares of keys, and fold each share.
+"""States on Spark: tasks read the changes, exchange them by shares of keys, and fold each share.
 
-What crosses between tasks are canonical batches as bytes (parcels.py), and what folds them is the
-replay of one machine (folding.py). The driver is told where parcels begin and end, which keys
-updates connect, and what came of each share; changes and rows stay with the tasks.
+Canonical batches cross between tasks as bytes (parcels.py); they are folded as on one machine
+(folding.py). The driver gets only where parcels begin and end, which keys updates connect, and each
+share's result; changes and rows stay with the tasks.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from binlogkit.analyses.point_in_time.parcels import in_order, parcels
 from binlogkit.analyses.point_in_time.shares import Connected, divisible, may_divide, touched
 from binlogkit.errors import UsageError
 
-#: What tasks hand on: parcels, where each stands, the columns that they have, keys that updates
-#: connect; then rows of a state, and what else came of a share.
+#: What tasks hand on: parcels, their places, their columns, keys that updates connect; then rows of
+#: a state, and a share's other results.
 PARCEL, PLACE, LAYOUT, EDGES = "parcel", "place", "layout", "edges"
 ROWS, TOLD = "rows", "told"
 _PARCELS = pa.schema(
@@ -52,8 +52,11 @@ _MOST_EDGES = 1 << 17  # of one task
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Changes that a cluster's tasks have: from batches of ``tasks``, of any columns, ``changes``
-    makes canonical ones; ``schema``: of one of them."""
+    """Changes held by a cluster's tasks.
+
+    ``changes`` makes canonical batches of ``tasks``' batches, of any columns; ``schema``: of one of
+    them.
+    """
 
     tasks: Tasks
     changes: Callable[[Batches], Batches]
@@ -62,25 +65,27 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A state that lies with the tasks: ``told`` of it, and where its rows are."""
+    """A state held by the tasks: its facts in ``told``, and where its rows are."""
 
     told: Told
     tasks: Tasks
     divided: bool
 
     def tell(self, findings: StateFindings) -> None:
-        """Say what is not certain, after what is known of transactions."""
+        """The findings, after those about transactions."""
         findings_of(self.told, findings)
 
     def rows(self) -> Any:
-        """The rows as a frame (STATE) in types that Spark carries, by the key, else as they were
-        first seen."""
+        """The rows as a frame (STATE) in types that Spark carries, sorted by the key, else as first
+        seen."""
         assert self.told.schema is not None
         return self.made(lambda batch: batch, self.told.schema)
 
     def made(self, function: Callable[[pa.RecordBatch], Any], schema: pa.Schema) -> Any:
-        """What ``function`` makes of the rows, each one's own columns, in their order, as a frame;
-        ``schema``: of what it makes."""
+        """The result of ``function`` on the rows, each one's own columns, in order, as a frame.
+
+        ``schema``: of the result.
+        """
         assert self.told.schema is not None
         types = {one.name: one.type for one in self.told.schema.field("values").type}
         keys = [name for name in self.told.key if self.divided and name in types]
@@ -143,10 +148,10 @@ def _as(column: Any, kind: pa.DataType) -> Any:
 
 
 def fold_shared(changes: Any, folding: Folding) -> Folded:
-    """The state that changes come to, which lie with a cluster's tasks.
+    """The state after changes that a cluster's tasks hold.
 
-    Where rows can be folded apart there are as many shares as the cluster's shuffles have parts,
-    else one task folds all of them. Memory of a task: twice the rows of its share, and 64 MB.
+    If rows can be folded apart there are as many shares as the cluster's shuffles have partitions,
+    else one task folds everything. Memory of a task: twice the rows of its share, and 64 MB.
     """
     given = shared(changes, folding)
     alone = not folding.key or folding.family is not None or folding.bases
@@ -163,8 +168,7 @@ def fold_shared(changes: Any, folding: Folding) -> Folded:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Into how many shares changes go, which keys belong together, and from where on changes have
-    which columns."""
+    """The number of shares, which keys belong together, and where the columns of changes begin."""
 
     count: int
     connected: Connected
@@ -174,7 +178,7 @@ class _Plan:
 def _parcelling(
     canonical: Callable[[Batches], Batches], folding: Folding, *, apart: bool
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """Changes that count, as parcels, and what the driver has to know of them."""
+    """Effective changes as parcels, and what the driver needs to know of them."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         layouts: dict[str, bytes] = {}
@@ -201,8 +205,8 @@ def _parcelling(
 
 
 def _planned(told: Sequence[Mapping[str, Any]], folding: Folding, count: int) -> _Plan:
-    """``told``: what the driver has to know, nothing where rows cannot be folded apart; ``count``:
-    of the shares there may be."""
+    """``told``: what the driver needs to know, nothing if rows cannot be folded apart; ``count``:
+    the possible number of shares."""
     none = np.empty(0, np.uint64)
     alone = _Plan(1, Connected(none, none))
     places = _places(one for one in told if one["what"] == PLACE)
@@ -210,7 +214,7 @@ def _planned(told: Sequence[Mapping[str, Any]], folding: Folding, count: int) ->
         return alone
     runs = sorted(places, key=lambda place: (place[2], place[0]))
     if any(a[2] == b[2] and b[0] <= a[1] for a, b in pairwise(runs)):
-        return alone  # a table's columns go to and fro
+        return alone  # a table's columns may change back and forth
     edges = [one["data"] for one in told if one["what"] == EDGES]
     if None in edges:
         return alone
@@ -224,7 +228,7 @@ def _planned(told: Sequence[Mapping[str, Any]], folding: Folding, count: int) ->
 
 
 def _places(parcelled: Iterable[Any]) -> list[tuple[int, int, Name, str]]:
-    """From where to where changes of a table have some columns: first and last place, table,
+    """The stretches in which changes of a table have the same columns: first and last place, table,
     layout."""
     found: dict[tuple[Name, str], tuple[int, int]] = {}
     for one in parcelled:
@@ -235,7 +239,7 @@ def _places(parcelled: Iterable[Any]) -> list[tuple[int, int, Name, str]]:
 
 
 def _sharing(key: Sequence[str], plan: _Plan) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """Parcels, each share's own."""
+    """Parcels, split by share."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for one in rows(batches):
@@ -256,7 +260,7 @@ def _sharing(key: Sequence[str], plan: _Plan) -> Callable[[Batches], Iterator[pa
 def _folding(
     folding: Folding, switches: Sequence[Switch]
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """The rows of a share, and what is told of them."""
+    """The rows of a share and its other results."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         given = ((r["at"], r["last"], r["data"]) for r in rows(batches))

@@ -1,9 +1,9 @@
-"""A table's changes by key: which of them have to be folded together, and which may be apart.
+"""A table's changes by key: which must be folded together, and which may be separate.
 
-A change touches the key that its row has after it, and an update that gives the row another key
-the one before, too. Keys that updates connect belong together, all others are apart: what is folded
-of each is the same whether or not the others are there. Keys are told apart by a hash of 64 bits;
-two that share one are only folded together.
+A change touches its row's key after it; an update of the key also touches the one before. Keys that
+updates connect belong together, all others are separate: the result for each is the same whether or
+not the others are there. Keys are distinguished by a hash of 64 bits; two that share one are merely
+folded together.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _NONE = np.empty(0, np.uint64)
 
 
 def touched(batch: pa.RecordBatch, key: Sequence[str]) -> tuple[Hashes, Hashes, Hashes]:
-    """The hash of the key that each change touches, and of the rows that got another key: that key,
-    and the one before."""
+    """The hash of the key that each change touches; for updates of the key that hash and the one
+    before."""
     keys = read_keys(Chunk([Piece.of(batch, key)]), key, backwards=False)
     if not keys.parts:
         return np.zeros(batch.num_rows, np.uint64), _NONE, _NONE
@@ -71,7 +71,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def divisible(key: Sequence[str], schema: pa.Schema) -> bool:
-    """Whether rows with this key can be folded apart: numbers that are equal have one form."""
+    """Whether rows with this key can be folded apart: equal numbers have one form."""
     image = schema.field("after").type
     known = {field.name: field.type for field in image}
     if not key or any(name.startswith("@") for name in known):
@@ -90,8 +90,10 @@ def _exact(kind: pa.DataType) -> bool:
 
 
 def may_divide(folding: Folding, first: int) -> bool:
-    """Whether what happens to the tables happens to the rows of each key alike, whatever others
-    there are. ``first``: the ``seq`` of the first change."""
+    """Whether boundaries affect the rows of each key alike, whatever other rows there are.
+
+    ``first``: the ``seq`` of the first change.
+    """
     plain = folding.key and folding.family is None and not folding.bases
     return bool(plain) and not any(_minds(b, folding, first) for b in folding.happened)
 
@@ -99,7 +101,7 @@ def may_divide(folding: Folding, first: int) -> bool:
 def _minds(boundary: Boundary, folding: Folding, first: int) -> bool:
     if not any(boundary.concerns(name) for name in folding.names):
         return False
-    if boundary.conditional:  # it says something of a table without rows
+    if boundary.conditional:  # it says something about a table without rows
         return boundary.seq >= first
     done = boundary.alteration
     if done is None:
@@ -110,8 +112,8 @@ def _minds(boundary: Boundary, folding: Folding, first: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """Keys that updates connect, by their hashes, which rise; ``root``: one hash for all of them
-    that belong together."""
+    """Keys that updates connect, by their sorted hashes; ``root``: one hash for all connected
+    ones."""
 
     hash: Hashes
     root: Hashes
@@ -125,7 +127,7 @@ class Connected:
         return cls(known, known[least])
 
     def share(self, found: Hashes, count: int) -> Integers:
-        """In which of so many shares changes with these hashes are."""
+        """The share of changes with these hashes, out of so many."""
         if len(self.hash):
             at = np.minimum(np.searchsorted(self.hash, found), len(self.hash) - 1)
             found = np.where(self.hash[at] == found, self.root[at], found)
@@ -134,7 +136,7 @@ class Connected:
 
 
 def _least(one: Integers, other: Integers, size: int) -> Integers:
-    """For each of so many places the least one that these pairs connect it with."""
+    """For each of so many places the lowest one that these pairs connect with it."""
     root = np.arange(size)
     while True:
         low, high = (f(root[one], root[other]) for f in (np.minimum, np.maximum))

@@ -1,5 +1,7 @@
-"""A table's rows as of a point of its log, forwards from its creation or a base (backwards:
-rewind.py)."""
+"""A table's rows as of a point of its log, forwards from its creation or a base.
+
+For backwards see rewind.py.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ class State(Generic[FrameT]):
 
     ``determined``: whether the log determines the rows, apart from the cells listed as unknown: a
     state of a log (``log.state``) is determined without any. ``cascaded``: what foreign keys did,
-    where that was asked for. ``definition``: the table's then, where statements or what was given
-    tell it. ``folded``: the state as it lies with Spark's tasks, where they have folded it.
+    if requested. ``definition``: the table's at that point, if known from statements or arguments.
+    ``folded``: the state held by Spark's tasks, if they folded it.
     """
 
     rows: FrameT
@@ -90,28 +92,28 @@ def replay(
 
     ``changes``: a frame of typed changes of the table (and of the tables it was renamed from), or
     an iterable of record batches; the result is of the same engine, Arrow for batches.
-    ``boundaries``: ``log.boundaries()``, or what :func:`read_boundaries` made of it, for many
-    states of one log; ``transactions``: ``log.transactions()``; without it every change is taken
-    as committed, and ``until`` cannot be given; ``statements``: ``log.statements()``, which tells
-    what ROLLBACK TO SAVEPOINT took back. ``key``: columns of the primary key, or of a unique
+    ``boundaries``: ``log.boundaries()``, or the result of :func:`read_boundaries`, for many states
+    of one log; ``transactions``: ``log.transactions()``; without it every change counts as
+    committed, and ``until`` cannot be given; ``statements``: ``log.statements()``, which shows what
+    ROLLBACK TO SAVEPOINT undid. ``key``: columns of the primary key, or of a unique
     key without NULL; empty for a table without one: its rows are a multiset. ``table``: (db,
-    table), needed where ``changes`` hold several or none. ``base``: the rows before the first
-    change: a state, or a frame with the table's own columns; ``since``: the point at which it was
-    taken, the log's beginning if None. ``columns``: the table's columns at
-    that point, all that were seen if None. ``transactional``: whether the table's engine is.
-    ``cascades``: the tables (``db.table``) whose foreign keys change this one, beside those that
-    ``boundaries`` tell; ``cascades_logged``: the server logs such changes (9.6+). ``forward``: what
-    took the changes already; they are taken from ``changes`` where it assumed what does not hold.
-    ``given``: definitions of tables that were there before the log, which tell constant defaults.
-    ``bases``: instead of ``base``, by the table that they are of: it may have been renamed since.
-    ``unchecked``: which changes, by ``seq``, were made with foreign_key_checks off; with it
-    ``changes`` hold those of the tables above, too, and cascades are carried out (cascades.py),
-    and told with ``keep_cascaded``. ``before``: keeps rows as some changes find them.
+    table), needed if ``changes`` hold several or none. ``base``: the rows before the first change:
+    a state, or a frame with the table's own columns; ``since``: the point at which it was taken,
+    the log's beginning if None. ``columns``: the table's columns at that point, all seen ones if
+    None. ``transactional``: whether the table's engine is transactional. ``cascades``: further
+    tables (``db.table``) whose foreign keys change this one, besides those in ``boundaries``;
+    ``cascades_logged``: the server logs such changes (9.6+). ``forward``: the changes folded so
+    far; ``changes`` are read again if its assumptions fail. ``given``: definitions of tables from
+    before the log, for constant defaults. ``bases``: instead of ``base``, by table: it may have
+    been renamed since. ``unchecked``: which changes, by ``seq``, were made with foreign_key_checks
+    off; with it ``changes`` include those of the parents' tables, and cascades are applied
+    (cascades.py), and returned with ``keep_cascaded``. ``before``: keeps rows as they were before
+    some changes.
 
     Rows come by key, text by code point (the server's order depends on the collation), else as
-    first seen. Batches are taken one after the other, in memory for twice the rows and 64 MB. Of a
-    Spark frame tasks fold the changes and keep the rows (docs/spark.md, "Analyses").
-    UsageError where the arguments contradict each other or the frames.
+    first seen. Batches are applied one after the other; memory holds twice the rows and 64 MB. For
+    a Spark frame, tasks fold the changes and keep the rows (docs/spark.md, "Analyses"). UsageError
+    if the arguments contradict each other or the frames.
     """
     findings = StateFindings()
     name = table if table is not None else only_table(changes)
@@ -163,8 +165,10 @@ def replay(
 def _family(
     above: Sequence[str], happened: Sequence[Boundary], given: Mapping[Name, TableDefinition]
 ) -> dict[Name, tuple[str, ...]] | None:
-    """The tables from which foreign keys change one's rows, each with its key; None where what is
-    known of them does not suffice to follow them."""
+    """The tables from which foreign keys change one's rows, each with its key.
+
+    None if too little is known to follow them.
+    """
     definitions = dict(given)
     for boundary in happened:
         if boundary.definition is not None:
@@ -177,7 +181,7 @@ def _family(
 
 
 def _shared(changes: Any, folding: Folding, findings: StateFindings) -> State[Any]:
-    """A state of changes that lie with Spark's tasks, where its rows stay."""
+    """A state of changes that Spark's tasks hold; they keep its rows."""
     if folding.keep_cascaded:
         raise UsageError("what foreign keys did is not kept on Spark")
     folded = fold_shared(changes, folding)
@@ -200,7 +204,7 @@ def as_state(rows: pa.Table, findings: StateFindings, changes: Any) -> State[Any
 
 
 def only_table(changes: Any) -> Name:
-    """The one table that the changes are of."""
+    """The one table of the changes."""
     if not is_frame(changes):
         raise UsageError("batches need the table's name")
     names = records(lazy(changes, ("db", "table")).select("db", "table").unique())

@@ -1,4 +1,4 @@
-"""One row's life: every change of it, also under the keys that it had before and after."""
+"""One row's life: every change of it, also under its earlier and later keys."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def story(changes: FrameT, key: Sequence[str], value: Any) -> FrameT:
 
 
 def _collected(rows: Lazy, key: Sequence[str], wanted: Key) -> Any:
-    """The changes of every key that an update ties to ``wanted``, as an Arrow table in order."""
+    """The changes of every key that an update connects with ``wanted``, as an Arrow table in
+    order."""
     keys = {wanted}
     while True:
         found = to_arrow(
@@ -84,7 +85,7 @@ def _touches(rows: Lazy, key: Sequence[str], keys: Iterable[Key]) -> nw.Expr:
 
 
 def _keys(table: Any, image: str, key: Sequence[str]) -> list[Key | None]:
-    """The key of each change's image, None without that image."""
+    """The key in each change's image; None without that image."""
     if not table.num_rows:
         return []
     images = table[image].combine_chunks()

@@ -1,8 +1,4 @@
-"""What an ALTER TABLE does to rows that are there already.
-
-Columns are dropped and renamed, values are kept or converted (conversion.py), new columns get a
-default.
-"""
+"""The effects of an ALTER TABLE on existing rows."""
 
 from __future__ import annotations
 
@@ -26,13 +22,12 @@ Pair = tuple[ColumnDefinition | None, ColumnDefinition | None]
 
 @dataclass(slots=True)
 class Alteration:
-    """What becomes of the rows' columns, by the names that images use.
+    """The effects on the rows' columns, by the names that images use.
 
     ``renamed``: old name -> new name; ``dropped``; ``changed``: columns, by their new names, that
-    are defined anew, each with its definition before and after, None where it is not known;
-    ``lost``: columns, by their new names, that are computed anew; ``added``: by name;
-    ``mode``: the session's sql_mode, None where it is not known; ``moment``: when it was carried
-    out.
+    are redefined, each with its definition before and after, None if not known; ``lost``: columns,
+    by their new names, that are recomputed; ``added``: by name;
+    ``mode``: the session's sql_mode, None if not known; ``moment``: when it was executed.
     """
 
     renamed: dict[str, str] = field(default_factory=dict)
@@ -53,7 +48,7 @@ class Alteration:
 
     @property
     def converted(self) -> set[str]:
-        """The columns, by their new names, of which some values may read otherwise since."""
+        """The columns, by their new names, in which some values may read differently since."""
         strict = bool((self.mode or 0) & (SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES))
         kept = {
             name
@@ -69,9 +64,9 @@ def alteration(
     after: TableDefinition | None,
     sql_mode: int | None = None,
 ) -> Alteration | None:
-    """What ``statement`` did between two definitions of its table; None where that is not clear.
+    """The effect of ``statement`` between two definitions of its table; None if it is not clear.
 
-    A definition is None where the log does not hold it; ``sql_mode``: the session's.
+    A definition is None if the log does not hold it; ``sql_mode``: the session's.
     """
     session = Session(mode=SqlMode(sql_mode or 0), explicit_timestamp=False)
     try:

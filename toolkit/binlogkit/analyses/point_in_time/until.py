@@ -1,7 +1,7 @@
-"""Up to where a state is asked for, and which transactions count until there.
+"""The point as of which a state is wanted, and which transactions count by then.
 
-Transactions are numbered in log order (``tx``). A prepared XA transaction counts from the one that
-commits it (docs/traps.md, "XA"); all others from their own end.
+Transactions are numbered in log order (``tx``). A prepared XA transaction counts from its commit on
+(docs/traps.md, "XA"); all others from their own end.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def touching(transactions: pa.Table, tables: Sequence[str]) -> Flags:
 class _Ledger:
     """The transactions; which ones count by a point depends on the one that decides each.
 
-    ``resolved``: XA transactions that another one committed or rolled back; ``same_second``: those
-    without a commit timestamp that count, and may have committed after the time.
+    ``resolved``: XA transactions that another one committed or rolled back; ``same_second``:
+    counted ones without a commit timestamp that may have committed after the time.
     """
 
     def __init__(self, transactions: IntoFrame) -> None:
@@ -123,7 +123,7 @@ class _Ledger:
         return self.tx[decider] <= self._last_member(until, findings)
 
     def _deciders(self) -> Integers:
-        """The transaction that makes each one count."""
+        """The transaction from which on each one counts."""
         deciders = np.arange(len(self.tx))
         resolved = np.flatnonzero(self.resolved)
         if len(resolved):
@@ -163,7 +163,7 @@ class _Ledger:
         return int(by_then.max()) if len(by_then) else int(self.tx[here].min()) - 1
 
     def _last_member(self, until: UpToGtids, findings: StateFindings) -> int:
-        """The number of the last transaction in the set; what the log lacks of it is a finding."""
+        """The number of the last transaction in the set; missing members are a finding."""
         wanted = GtidSet.parse(until.gtids)
         gtids = self.rows["gtid"].to_pylist()
         seen = [i for i, gtid in enumerate(gtids) if gtid and gtid in wanted]
@@ -179,8 +179,8 @@ def _pairs(table: pa.Table) -> list[tuple[str, int]]:
 class Counting:
     """The transactions that have ended by ``until``, and since the base was taken; by number.
 
-    ``committed``, ``rolled_back``: rising; ``transactional``: whether the tables' engine is, None
-    when nothing tells. UsageError for a point of which the log knows nothing.
+    ``committed``, ``rolled_back``: sorted; ``transactional``: whether the tables' engine is
+    transactional, None if not known. UsageError for a point that the log does not know.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class Counting:
         self.note_same_second(names, findings)
         for outcome in ("prepared", "cut", "open"):
             ledger.note(touched & ledger.came_to(outcome), outcome, findings, determined=True)
-        # What XA ROLLBACK takes back was prepared: by engines with transactions only.
+        # What XA ROLLBACK undoes was prepared: only by transactional engines.
         plain = touched & ledger.came_to("rolled_back") & ~ledger.resolved
         determined = self.transactional is not None
         ledger.note(plain, "rolled_back", findings, determined=determined)
@@ -247,12 +247,14 @@ class Counting:
         return changed & ledger.touches(tables) & np.isin(ledger.tx, self.numbers)
 
     def known(self, boundary: Boundary) -> bool:
-        """Whether a boundary lies before the point at all, before the base too."""
+        """Whether a boundary comes before the point at all, even before the base."""
         return _in(boundary.tx, self._before) or self.happened(boundary)
 
     def those(self, boundaries: Iterable[Boundary]) -> list[Boundary]:
-        """The boundaries that count. A DELETE that was rolled back may have left the rows of a
-        table whose engine is not known."""
+        """The boundaries that count.
+
+        A rolled back DELETE may have left the rows of a table whose engine is not known.
+        """
         found = [boundary for boundary in boundaries if self.happened(boundary)]
         if self.transactional is False:
             return found

@@ -1,9 +1,9 @@
-"""The way back from a table's later rows: its names, and what is to be undone between its changes.
+"""The way back from a table's later rows: its names, and what to undo between its changes.
 
-Looking back, a RENAME gives the table its old name; an ALTER that added, renamed or dropped columns
-takes them away, names them as before and leaves the dropped ones' cells unknown. CREATE is the end:
-before it there was no table. So is whatever changed rows without logging them: a conversion,
-TRUNCATE, DROP, a write that is logged as text.
+Backwards, a RENAME gives the table its old name. An ALTER that added, renamed or dropped columns
+removes the added ones, restores names, and leaves the dropped ones' cells unknown. CREATE is the
+end: before it there was no table. So is whatever changed rows without logging them: a conversion,
+TRUNCATE, DROP, a write logged as text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.structure import Alteration
 
-# What a statement on a table of which nothing else is known may do to values that it does not name.
+# What a statement on an otherwise unknown table may do to values that it does not name.
 _UNTOLD = re.compile(r"\b(CONVERT|CHARACTER|CHARSET|COLLATE|PARTITION|UNION)\b", re.IGNORECASE)
 _IGNORE = re.compile(r"\s*ALTER\s+IGNORE\b", re.IGNORECASE)  # drops rows (up to 5.6)
 _ENGINE = re.compile(r"\bENGINE\b", re.IGNORECASE)
@@ -35,8 +35,8 @@ _ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Changes of ``name`` that lie after the place ``after``, and then what is undone there:
-    ``boundary``, None where the way has come to the point."""
+    """Changes of ``name`` after the place ``after``, and then the ``boundary`` to undo there; None
+    at the point."""
 
     name: Name
     after: int
@@ -46,9 +46,11 @@ class Step:
 
 @dataclass(slots=True)
 class WayBack:
-    """``steps``, the last one in the log first; ``created``: the CREATE that ends it, None without
-    one; ``numbered``: columns that were added on the way; ``engine_changed``: whether the table may
-    have had another engine."""
+    """``steps``, the last one in the log first.
+
+    ``created``: the CREATE that ends it, None without one; ``numbered``: columns that were added on
+    the way; ``engine_changed``: whether the table may have had another engine.
+    """
 
     steps: list[Step] = field(default_factory=list)
     created: Boundary | None = None
@@ -62,7 +64,7 @@ class WayBack:
 
     @property
     def whole(self) -> bool:
-        """Whether the way comes to the point."""
+        """Whether the way reaches the point."""
         return self.steps[-1].boundary is None
 
 
@@ -74,9 +76,9 @@ def way_back(
     cascades_logged: bool = False,
     unknown: Collection[int] = (),
 ) -> WayBack:
-    """The way back of the table that is called ``name`` at its end.
+    """The way back of the table called ``name`` at its end.
 
-    ``between``: what happened to tables on the way, in log order; ``findings`` get what makes the
+    ``between``: what happened to tables on the way, in log order; ``findings`` gets what makes the
     rows uncertain; ``cascades_logged``, ``unknown``: see rewind.
     """
     way, current, ended = WayBack(), name, False
@@ -112,7 +114,7 @@ def way_back(
 
 
 def undo(fold: Fold, step: Step) -> None:
-    """Make of a table's rows what they were before the boundary of a step."""
+    """Make a table's rows what they were before the boundary of a step."""
     boundary = step.boundary
     if boundary is None or boundary.action != "alter" or boundary.alteration is None:
         return
@@ -125,8 +127,8 @@ def undo(fold: Fold, step: Step) -> None:
 
 
 def stops_way(boundary: Boundary, *, cascades_logged: bool = False) -> bool:
-    """Whether an ALTER may have done to rows what nothing tells, or dropped a foreign key of which
-    nothing tells what it had done."""
+    """Whether an ALTER may have had unknown effects on rows, or dropped a foreign key whose earlier
+    effects are not known."""
     if boundary.alteration is None or _IGNORE.match(boundary.statement):
         return True
     unknown = [_UNTOLD] if cascades_logged else [_UNTOLD, _FOREIGN]
@@ -134,7 +136,7 @@ def stops_way(boundary: Boundary, *, cascades_logged: bool = False) -> bool:
 
 
 def _dropped(boundary: Boundary) -> tuple[pa.Field, ...] | None:
-    """The columns that an ALTER took away; None where it cannot be undone."""
+    """The columns that an ALTER removed; None if it cannot be undone."""
     done, before = boundary.alteration, boundary.before
     if done is None:
         return None
@@ -148,8 +150,11 @@ def _dropped(boundary: Boundary) -> tuple[pa.Field, ...] | None:
 def ever_above(
     boundaries: Iterable[Boundary], names: Iterable[Name], known: Iterable[str] = ()
 ) -> list[str]:
-    """The tables (``db.table``) from which foreign keys reached one of these at any time, over
-    others too, under all of their names; ``known``: those that are known from elsewhere."""
+    """The tables (``db.table``) from which foreign keys reached one of these at any time, directly
+    or not, under all of their names.
+
+    ``known``: those known from elsewhere.
+    """
     above: dict[str, set[str]] = {}
     aliases: dict[str, set[str]] = {}
     for boundary in boundaries:
