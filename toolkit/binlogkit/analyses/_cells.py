@@ -1,4 +1,4 @@
-"""The cells of an image by the column: values, what is not in the image, what is no plain value."""
+"""The cells of an image by the column: values, missing cells, and cells without a plain value."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Cells:
     """A column of an image.
 
     ``array``: its values, an ENUM's as text; ``missing``: where it is not in the image;
-    ``special``: by row what is no value of ``array``, in the contract's form: the text of a date
-    that Arrow does not have, or a record of bytes or of a difference.
+    ``special``: by row cells that are no value of ``array``, in the contract's form: the text of a
+    date that Arrow lacks, or a record of bytes or of a JSON diff.
     """
 
     field: pa.Field
@@ -37,14 +37,15 @@ class Cells:
         return cell_values(self.array.slice(row, 1), self.field)[0]
 
     def holds(self, word: str) -> Mask:
-        """Where there is no value but a record with this key: ``undecodable``, ``json_diff``."""
+        """Where a cell is a record with this key instead of a value: ``undecodable``,
+        ``json_diff``."""
         rows = np.zeros(len(self.array), np.bool_)
         for row, value in self.special.items():
             rows[row] = isinstance(value, dict) and word in value
         return rows
 
     def over(self, before: Cells) -> Cells:
-        """These cells, and those of the image before where they are not in this one."""
+        """These cells; where they are not in this image, those of the image before."""
         if not self.missing.any():
             return self
         array = pc.if_else(pa.array(self.missing), before.array, self.array)
@@ -52,7 +53,7 @@ class Cells:
         return Cells(self.field, array, self.missing & before.missing, kept | {**self.special})
 
     def differs(self, other: Cells) -> Mask:
-        """Where the values are not the same; a JSON diff is always a change."""
+        """Where the values differ; a JSON diff is always a change."""
         equal = _mask(pc.fill_null(pc.equal(self.array, other.array), False))
         if self.array.null_count and other.array.null_count:
             equal |= _mask(pc.and_(self.array.is_null(), other.array.is_null()))
@@ -62,7 +63,7 @@ class Cells:
 
 
 def image_cells(batch: pa.RecordBatch, which: str) -> dict[str, Cells]:
-    """The columns of ``before`` or ``after`` by name; missing where there is no image."""
+    """The columns of ``before`` or ``after`` by name; missing without the image."""
     struct = batch.column(which)
     states = _states(batch.column(f"{which}_state"), struct.type.num_fields)
     special = _special(batch.column("raw"), 0 if which == "before" else 1, states)
@@ -82,7 +83,7 @@ def image_cells(batch: pa.RecordBatch, which: str) -> dict[str, Cells]:
 
 
 def constant_cells(field: pa.Field, value: Any, size: int) -> Cells:
-    """A column that has one value in all rows."""
+    """A column with one value in all rows."""
     array = pa.array([value], field.type).take(pa.array(np.zeros(size, np.int64)))
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()

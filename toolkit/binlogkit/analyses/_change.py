@@ -1,6 +1,6 @@
-"""Where a change stands in a log, as plans and what depends on them tell it."""
+"""The place of a change in a log, as plans and dependences give it."""
 
-#: Where a change stands, as fields of what is told of it.
+#: The place of a change, as fields of a record.
 CHANGE = (
     ("source", "string?", "the server's UUID, or the name the user gave"),
     ("file", "string", "file of the change"),

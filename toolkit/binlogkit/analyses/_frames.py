@@ -1,7 +1,7 @@
 """Frames of any engine, as Narwhals sees them: pyarrow and PySpark; pandas' become Arrow's.
 
-The only place in this room that asks which engine a frame belongs to. In Arrow, times are the
-integers that they are in a log; who gave a pandas frame gets one, with times as pandas has them.
+The only place in this room that asks which engine a frame belongs to. In Arrow, times are integers
+as in a log. For a pandas frame the result is a pandas frame, with pandas' times.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from binlogkit.frames.fields.rows import BATCH
 FrameT = TypeVar("FrameT")
 Lazy = nw.LazyFrame[Any]
 
-#: What analyses take, beside the frames of this room.
+#: The input of analyses, besides the frames of this room.
 _GIVEN = (*BATCH, *TRANSACTION, *STATEMENT, *BOUNDARY)
 _DECLARED_TYPES: dict[str, nw.dtypes.DType] = {
     "seconds": nw.Int64(),
@@ -38,7 +38,7 @@ def is_spark(frame: object) -> bool:
 
 
 def is_frame(value: object) -> bool:
-    """Whether ``value`` is a frame of an engine, not an iterable of batches."""
+    """Whether ``value`` is a frame of a known engine, not an iterable of batches."""
     return type(value).__module__.partition(".")[0] in ("pandas", "pyspark") or (
         type(value).__module__.partition(".")[0] == "pyarrow"
         and type(value).__name__ in ("Table", "RecordBatch")
@@ -67,8 +67,8 @@ def lazy(frame: IntoFrame, needed: Iterable[str] = ()) -> Lazy:
 def ordered(frame: IntoFrame, needed: Iterable[str] = ()) -> Lazy:
     """Like :func:`lazy`, with the column ``seq`` (int64): the global order of the log.
 
-    The ledger of transactions has ``tx`` for it. A frame with neither is in log order already, if
-    its engine has an order at all; a Spark frame has none: UsageError.
+    The ledger of transactions has ``tx`` instead. A frame with neither is in log order already, if
+    its engine keeps order. Spark does not: UsageError.
     """
     result = lazy(frame, needed)
     columns = result.collect_schema()
@@ -103,8 +103,10 @@ def finish(result: Lazy, declared: Fields, like: FrameT, kept: Sequence[str] = (
 
 
 def _declared(table: pa.Table, declared: Fields, kept: Sequence[str]) -> pa.Table:
-    """The columns of an Arrow table in order and type: an expression for each took a third of an
-    audit of a small log."""
+    """The columns of an Arrow table in order and type.
+
+    Not by an expression for each: that took a third of the audit of a small log.
+    """
     columns = {name: table[name] for name in kept}
     for output in declared:
         column, known = table[output.name], output.type in _DECLARED_TYPES
@@ -142,14 +144,14 @@ def is_pandas(frame: object) -> bool:
 
 
 def plain_engine(frame: Any) -> Any:
-    """The frame, a pandas frame as an Arrow table."""
+    """The frame; a pandas frame as an Arrow table."""
     return to_arrow(frame) if is_pandas(frame) else frame
 
 
 def to_arrow(frame: Any, declared: Fields = _GIVEN) -> pa.Table:
     """Any engine's frame as an Arrow table (a Spark frame is collected).
 
-    ``declared``: none for a frame of a table's own columns.
+    ``declared``: empty for a frame of a table's own columns.
     """
     if isinstance(frame, pa.Table):
         return frame
@@ -167,7 +169,7 @@ def to_arrow(frame: Any, declared: Fields = _GIVEN) -> pa.Table:
 def from_arrow(table: pa.Table, reference: FrameT, declared: Fields = ()) -> FrameT:
     """``table`` as a frame of ``reference``'s engine (of its session, for Spark).
 
-    ``declared``: its columns, as far as they are known.
+    ``declared``: its known columns.
     """
     if is_spark(reference):
         return cast("FrameT", _to_spark(table, reference))
@@ -190,7 +192,7 @@ def _to_spark(table: pa.Table, reference: Any) -> Any:
 
 
 def _spark_type(dtype: Any) -> Any:
-    """What Spark's Arrow transport carries instead of ``dtype`` (docs/spark.md, "Types")."""
+    """Spark's Arrow transport type for ``dtype`` (docs/spark.md, "Types")."""
     if pa.types.is_dictionary(dtype):
         return _spark_type(dtype.value_type)
     if pa.types.is_unsigned_integer(dtype):
@@ -211,8 +213,8 @@ def carried(schema: pa.Schema) -> pa.Schema:
 
 
 def canonical_schema(frame: Any) -> pa.Schema:
-    """The Arrow schema of a Spark frame of changes, the columns of images in the types that they
-    have in a log, where the data source ``binlog`` says what they are."""
+    """The Arrow schema of a Spark frame of changes; image columns have the types that they have in
+    a log, if the data source ``binlog`` says what they are."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     schema = to_arrow_schema(frame.schema, timezone="UTC")
@@ -244,10 +246,10 @@ def map_arrow(
     like: FrameT,
     sort: str,
 ) -> FrameT:
-    """``function`` over the frame's record batches, where rows do not depend on each other.
+    """``function`` over the frame's record batches, for rows that do not depend on each other.
 
     ``schema``: of the result, whose columns are ``declared``; it is sorted by the column ``sort``
-    and of the engine of ``like``. In Spark the workers do it.
+    and has the engine of ``like``. In Spark the workers run it.
     """
     if is_spark(frame):
         return cast("FrameT", _map_spark(frame, function, schema, sort))

@@ -1,9 +1,9 @@
-"""Changes that ROLLBACK TO SAVEPOINT took back and that stand in the log all the same.
+"""Changes that ROLLBACK TO SAVEPOINT undid but that are still in the log.
 
-A server cuts them out of its cache, unless something in it cannot be rolled back: then it writes
-ROLLBACK TO (internals manual, R-log-rollback-to-savepoint), and what lies between it and the
-savepoint did not happen. 5.7.22 does so in row format with a temporary table in between; 8.0.31
-does not log those. Rows of non-transactional tables stand in transactions of their own.
+A server removes them from its cache, unless something in it cannot be rolled back. Then it writes
+ROLLBACK TO (internals manual, R-log-rollback-to-savepoint), and everything between it and the
+savepoint was undone. 5.7.22 does so in row format with a temporary table in between; 8.0.31 does
+not log those. Rows of non-transactional tables are in transactions of their own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Place = tuple[int, int]  # position, and number in a payload, -1 outside
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """Changes of ``file`` from ``start`` up to ``end`` that were taken back."""
+    """Changes of ``file`` from ``start`` up to ``end`` that were undone."""
 
     file: str
     start: Place
@@ -35,7 +35,7 @@ class Undone:
 
 
 def undone_ranges(statements: Any) -> list[Undone]:
-    """The ranges that the frame of statements tells, in log order; none without a frame."""
+    """The undone ranges in the frame of statements, in log order; empty without a frame."""
     if statements is None:
         return []
     needed = ("file", "pos", "inner", "kind", "query")
@@ -48,7 +48,7 @@ def undone_ranges(statements: Any) -> list[Undone]:
 
 
 def _ranges(rows: Iterable[dict[str, Any]]) -> Iterator[Undone]:
-    """Savepoints by name; a name that is set again moves, and one rolled back to stays."""
+    """Savepoints by name; setting a name again moves it, rolling back to it keeps it."""
     by_file: dict[str, list[tuple[Place, str, str]]] = {}
     for row in rows:
         inner = -1 if row["inner"] is None else int(row["inner"])
@@ -80,7 +80,8 @@ def savepoint_name(query: str) -> str:
 
 
 def undone_mask(ranges: Iterable[Undone]) -> Callable[[pa.RecordBatch], NDArray[np.bool_]] | None:
-    """Tells which changes (``file``, ``pos``, ``inner``) lie in one of them; None for no range."""
+    """A function that says which changes (``file``, ``pos``, ``inner``) are in one of them; None
+    without ranges."""
     by_file: dict[str, list[tuple[Place, Place]]] = {}
     for one in ranges:
         by_file.setdefault(one.file, []).append((one.start, one.end))
@@ -89,7 +90,7 @@ def undone_mask(ranges: Iterable[Undone]) -> Callable[[pa.RecordBatch], NDArray[
 
 
 def _joined(ranges: list[tuple[Place, Place]]) -> NDArray[Any]:
-    """The starts and ends of ranges that overlap no more, as two rows."""
+    """The starts and ends of the ranges, merged so that none overlap, as two rows."""
     found: list[list[Place]] = []
     for start, end in ranges:
         if found and start <= found[-1][1]:

@@ -1,4 +1,4 @@
-"""What an analysis asks of a cluster: functions over record batches, carried out by its tasks."""
+"""A cluster as analyses see it: functions over record batches, run by its tasks."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Batches = Iterable[pa.RecordBatch]
 
 
 class Tasks(Protocol):
-    """Record batches in parts, each of which a task has."""
+    """Record batches in parts, each held by a task."""
 
     @property
     def shares(self) -> int:
-        """In how many parts rows are that were brought together."""
+        """The number of parts of rows that were brought together."""
         ...
 
     def map(self, function: Callable[[Batches], Batches], schema: pa.Schema) -> Self:
-        """What a function makes of each part; it is carried out when that is asked for."""
+        """The result of a function on each part; it runs on demand."""
         ...
 
     def kept(self) -> Self:
-        """The same, carried out once and kept by the tasks."""
+        """The same, run once and kept by the tasks."""
         ...
 
     def where(self, column: str, *values: str) -> Self:
@@ -32,16 +32,16 @@ class Tasks(Protocol):
         ...
 
     def together(self, count: int) -> Self:
-        """In so many parts, rows with the same ``share``, from 0 on, in one of them, by ``at`` and
-        ``last``."""
+        """In so many parts, rows with the same ``share`` (from 0) in one of them, sorted by ``at``
+        and ``last``."""
         ...
 
     def records(self) -> list[dict[str, Any]]:
-        """The rows, where they are few."""
+        """The rows, if they are few."""
         ...
 
     def ordered(self, columns: Sequence[str], by: Sequence[str]) -> Any:
-        """A frame of some columns, by the values of others, NULL behind them."""
+        """A frame of some columns, sorted by others, NULL last."""
         ...
 
 
@@ -58,7 +58,7 @@ class SparkTasks:
 
     @property
     def shares(self) -> int:
-        """As many as Spark's shuffles have."""
+        """As many as Spark's shuffles have partitions."""
         return int(self.frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
 
     def map(self, function: Callable[[Batches], Batches], schema: pa.Schema) -> SparkTasks:
@@ -68,7 +68,7 @@ class SparkTasks:
         return SparkTasks(self.frame.mapInArrow(function, from_arrow_schema(schema)))
 
     def kept(self) -> SparkTasks:
-        """In the executors' memory and on their disks, until nothing names the frame any more."""
+        """In the executors' memory and on their disks, until the frame is deleted."""
         return SparkTasks(self.frame.localCheckpoint())
 
     def where(self, column: str, *values: str) -> SparkTasks:
@@ -76,8 +76,8 @@ class SparkTasks:
         return SparkTasks(self.frame.where(self.frame[column].isin(*values)))
 
     def together(self, count: int) -> SparkTasks:
-        """Spark sends rows where a hash says: the shares get numbers for which it says otherwise
-        of each."""
+        """Spark assigns rows to partitions by a hash: the shares get numbers whose hashes give
+        different partitions."""
         from pyspark.sql import functions as sql
 
         labels = sql.array(*map(sql.lit, self._labels(count)))
@@ -136,8 +136,10 @@ def unpacked(data: bytes) -> pa.RecordBatch:
 
 
 def arriving(frame: Any) -> Iterator[pa.RecordBatch]:
-    """The rows of a Spark frame in their order, as they arrive from its tasks: the driver holds
-    some partition of them at a time."""
+    """The rows of a Spark frame in order, as they arrive from its tasks.
+
+    The driver holds some partitions at a time.
+    """
     from pyspark.sql.pandas.types import from_arrow_schema
 
     def pack(batches: Batches) -> Iterator[pa.RecordBatch]:

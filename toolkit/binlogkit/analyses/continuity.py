@@ -30,16 +30,16 @@ _WORDS = 3  # of an image's digests: the key's first
 class Break(IntEnum):
     """How a change does not continue what is known of its row."""
 
-    CHANGED = continuity.CHANGED  # it is not as its last change left it
-    APPEARED = continuity.APPEARED  # it is there, although it was deleted, or never inserted
-    MADE_AGAIN = continuity.MADE_AGAIN  # it is inserted, although it is there
+    CHANGED = continuity.CHANGED  # it differs from what its last change left
+    APPEARED = continuity.APPEARED  # it exists, although it was deleted or never inserted
+    MADE_AGAIN = continuity.MADE_AGAIN  # it is inserted, although it exists
 
 
 class Rows:
     """What is known of the rows of one table.
 
-    ``complete``: a row that is not known is not there. ``keyless``: rows have no key; only where
-    they are complete anything is known: how many there are of each.
+    ``complete``: a row that is not known does not exist. ``keyless``: rows have no key; then only
+    complete rows are known, as counts of equal rows.
     """
 
     keyless = False
@@ -51,16 +51,16 @@ class Rows:
 
     @property
     def compared(self) -> int:
-        """How many images before a change were compared with what was known of the row."""
+        """How many before images were compared with what was known of the row."""
         return int(self._tally[2])
 
     @property
     def unidentified(self) -> bool:
-        """Whether there is a row that cannot be told from others, for its image lacks columns."""
+        """Whether a row cannot be distinguished from others, since its image lacks columns."""
         return bool(self._tally[3])
 
     def forget(self, *, empty: bool = False) -> None:
-        """Nothing is known any more; ``empty``: but that there are no rows."""
+        """Forget everything; ``empty``: the table is known to have no rows."""
         self.complete = empty
         self._memory = memoryview(bytearray(_LEAST * _ROW))
         self._tally[[0, 1, 3]] = 0
@@ -78,13 +78,13 @@ class Rows:
                     self._grow()
 
     def take(self, batch: pa.RecordBatch) -> list[tuple[int, Break, int]]:
-        """Take changes that count, in log order; those that continue nothing.
+        """Take counted changes in log order; returns those that do not continue what is known.
 
         Each as its place in the batch, how, and its key's digest.
         """
         was, now = (digests(batch, side) for side in range(2))
         if ((was[:, 0] != 0) & (was[:, 0] & 1 == 0)).any():
-            self.forget()  # which rows were changed is not known
+            self.forget()  # it is not known which rows were changed
             return []
         if self.keyless and not self.complete:
             return []
@@ -99,7 +99,7 @@ class Rows:
         return found
 
     def _grow(self) -> None:
-        """Make room; rows that are gone are kept where one that is not known may be there."""
+        """Make room; deleted rows are kept if unknown rows may exist."""
         used, gone = self._tally[:2].tolist()
         size = len(self._memory)
         if not (self.complete and 2 * gone > used):

@@ -1,4 +1,4 @@
-"""Foreign keys between tables, as statements on both of their sides have to mind them."""
+"""Foreign keys between tables, for statements on either side."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Reference:
 
     @property
     def record(self) -> dict[str, Any]:
-        """As it stands in a plan's ``unreferred``."""
+        """As in a plan's ``unreferred``."""
         db, table = self.child
         columns, referenced = list(self.columns), list(self.referenced)
         return {"db": db, "table": table, "columns": columns, "referenced": referenced}
 
 
 def references(definitions: Iterable[TableDefinition]) -> tuple[Reference, ...]:
-    """The foreign keys of tables that are there at one time, of each the columns known."""
+    """The foreign keys of tables that exist at one time; for each the known columns."""
     tables = {(table.db, table.table): table for table in definitions}
     found = []
     for name, table in tables.items():

@@ -1,8 +1,8 @@
-"""Which columns stand in the images of a row event, by ``binlog_row_image``.
+"""Which columns are in the images of a row event, by ``binlog_row_image``.
 
-Source: the MySQL internals manual on the binary log, "The sets of columns recorded in the
-BI and AI", and what 5.7.22, 8.0.31 and 9.7.4 log (docs/logging-rules.md). BLOB columns are those
-whose ``Field::type()`` is ``MYSQL_TYPE_BLOB``: every BLOB and TEXT, but neither JSON nor GEOMETRY
+Source: the MySQL internals manual on the binary log, "The sets of columns recorded in the BI and
+AI", and what 5.7.22, 8.0.31 and 9.7.4 log (docs/logging-rules.md). BLOB columns are those whose
+``Field::type()`` is ``MYSQL_TYPE_BLOB``: every BLOB and TEXT, but neither JSON nor GEOMETRY
 (``TABLE::mark_columns_per_binlog_row_image``, 8.0).
 """
 
@@ -71,9 +71,10 @@ def image_columns(
 ) -> ImageColumns:
     """The columns of both images of one change of ``table``.
 
-    ``op``: insert, update or delete, as it is logged; ``specified``: the columns that the statement
-    gives a value, DEFAULT too; ``triggers``: those that a BEFORE trigger of the statement names as
-    ``NEW.…``, set or only read; ``after_duplicate``: the row is written because REPLACE or
+    ``op``: insert, update or delete, as it is logged; ``specified``: the columns to which the
+    statement gives a value, including DEFAULT; ``triggers``: those that a BEFORE trigger of the
+    statement names as ``NEW.…``, whether set or only read; ``after_duplicate``: the row is written
+    because REPLACE or
     ON DUPLICATE KEY UPDATE met a duplicate key, or inserted by that statement after it made an
     update of another row.
     UsageError for an unknown setting, operation or column.
@@ -112,7 +113,7 @@ def _valued(table: TableDefinition, op: str, given: set[str]) -> set[str]:
     if op == "insert":
         return given | {column.name for column in table.columns if _of_a_new_row(column)}
     found = given | {column.name for column in table.columns if column.on_update_now}
-    for column in table.columns:  # generated columns read those before them only
+    for column in table.columns:  # one reads only generated columns before it
         indexed = column.generated == "virtual" and column.name in table.indexed
         if column.generated and (indexed or not found.isdisjoint(column.reads)):
             found.add(column.name)

@@ -26,8 +26,8 @@ _UINT64 = range(1 << 64)
 
 
 def declare(names: Sequence[str], rows: Sequence[list[Any]], known: Fields = ()) -> pa.Schema:
-    """A schema for columns of plain records: as ``known`` and the contract's names say, and else
-    from ``rows``."""
+    """A schema for columns of plain records: from ``known`` and the contract's names, else from
+    ``rows``."""
     named = (*PROVENANCE, *EVENT, *ROW, *STATE, *known)
     types = {field.name: arrow_type(written_type(field)) for field in named}
     return pa.schema(
@@ -93,7 +93,7 @@ class _Writer(Protocol):
         """Write ``table`` as one group."""
 
     def close(self) -> None:
-        """Write what ends the file."""
+        """Write the file's end."""
 
 
 def write_columnar(
@@ -101,7 +101,7 @@ def write_columnar(
 ) -> int:
     """Write ``batches`` as ``parquet`` (zstd) or ``arrow`` (an IPC stream); returns the rows.
 
-    The file's end is written also when ``batches`` raises, so that what was delivered can be read.
+    The file's end is also written when ``batches`` raises, so that what was delivered can be read.
     """
     writer: _Writer
     try:

@@ -1,7 +1,7 @@
 """Which columns of a record are shown, in which order: ``--columns A,B``.
 
-A name means a top-level column; else, up to its first dot, one that holds an object, and behind
-the dot a name in it: ``after.id``.
+A name means a top-level column. Otherwise the part before its first dot is a column that holds an
+object, and the rest is a name in it: ``after.id``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAME = re.compile(r"`((?:[^`]|``)*)`|([^,`]+)")  # quoted or not
 def parse_columns(text: str) -> list[str]:
     """The names in ``A,B``; backticks around a name keep commas, blanks and doubled backticks.
 
-    UsageError: an empty or doubled name, or a backtick that is not closed.
+    UsageError: an empty or doubled name, or an unclosed backtick.
     """
     names: list[str] = []
     at = -1
@@ -52,9 +52,9 @@ def parse_columns(text: str) -> list[str]:
 def picker(columns: Sequence[str], known: Iterable[str]) -> Picker:
     """A function from a record to its cells in the order of ``columns``.
 
-    ``known``: the names of the first record, or of the declared schema. A cell that the record's
-    object does not have is :data:`ABSENT`.
-    UsageError: a column whose top-level name is not known.
+    ``known``: the names of the first record, or of the declared schema. A cell missing in the
+    record's object is :data:`ABSENT`.
+    UsageError: an unknown top-level name.
     """
     names = list(known)
     paths = [_path(column, names) for column in columns]

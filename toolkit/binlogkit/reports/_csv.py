@@ -2,8 +2,8 @@
 
 NULL is an empty field and the empty string is ``""``. Lines end with CR LF. A text cell that a
 spreadsheet would take for a formula gets an apostrophe in front (OWASP, "CSV Injection"); a number
-stays a number, also where it is text, as a DECIMAL is. The guard holds where the file is opened as
-what it is, comma-separated; ``raw`` leaves it out for programs.
+stays a number, even as text, as a DECIMAL is. The guard works if the file is opened as
+comma-separated; ``raw`` omits it for programs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def csv_lines(
 
 def _line(cells: list[object], raw: bool, terminal: bool) -> str:
     fields = [_field(cell, raw, terminal) for cell in cells]
-    if fields == [""]:  # a line with nothing on it is no record to most readers
+    if fields == [""]:  # most readers skip an empty line
         fields = ['""']
     return ",".join(fields) + "\r\n"
 
@@ -72,7 +72,7 @@ def csv_block(batch: pa.RecordBatch, *, raw: bool) -> bytes:
 
 
 def _fields(column: pa.Array, raw: bool) -> pa.StringArray | str:
-    """Each cell of a column as a field; one text, where all are the same."""
+    """Each cell of a column as a field; a single text if all are the same."""
     if len(column) and is_constant(column):
         return _field(column[0].as_py(), raw, False)
     if pa.types.is_integer(column.type):

@@ -1,4 +1,4 @@
-"""Where records go: standard output, or a file that appears complete or not at all."""
+"""The destination of records: standard output, or a file that appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def is_terminal(output: str | os.PathLike[str]) -> bool:
 def destination(output: str | os.PathLike[str], *, binary: bool = False) -> Iterator[ByteSink]:
     """A sink for the bytes of ``output``: ``-`` is standard output, everything else a path.
 
-    A file is made with mode 0600 (a decoded log is as secret as the database) under a temporary
-    name beside its place and renamed when it is complete. What was written before one of our own
-    errors stays, because it is what could be delivered; any other exception leaves no file and an
-    older file as it was. A path that is no regular file (a FIFO, ``/dev/stdout``) is written to
-    directly. A reader that closed a pipe ends the block quietly.
+    A file is created with mode 0600 (a decoded log is as secret as the database) under a temporary
+    name in the same folder and renamed when it is complete. What was written before one of our own
+    errors is kept, because it is what could be delivered; any other exception leaves no file and an
+    older file as it was. A path that is not a regular file (a FIFO, ``/dev/stdout``) is written to
+    directly. If the reader closes a pipe, the block ends quietly.
 
-    UsageError: a folder, a folder that is missing, no right to write, or ``binary`` on a terminal.
+    UsageError: a folder, a missing folder, no permission to write, or ``binary`` on a terminal.
     """
     name = os.fspath(output)
     if name == "-":
@@ -78,7 +78,7 @@ def write_text(output: str | os.PathLike[str], pieces: Iterable[str]) -> None:
 
 
 def _special(path: Path) -> bool:
-    """Whether ``path`` is there and can be written to but not replaced."""
+    """Whether ``path`` exists and can be written to but not replaced."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -118,7 +118,7 @@ def _silence() -> None:
     """Point standard output at nothing, so that the interpreter's last flush cannot fail."""
     try:
         descriptor = sys.stdout.fileno()
-    except (OSError, ValueError):  # no file behind it
+    except (OSError, ValueError):  # no file descriptor
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
@@ -141,7 +141,8 @@ def _direct(path: Path) -> Iterator[ByteSink]:
 
 
 def _drop(sink: IO[bytes]) -> None:
-    """Close a sink whose reader or room may be gone; a second time does nothing."""
+    """Close a sink whose reader may be gone or whose disk may be full; a second call does
+    nothing."""
     with suppress(OSError):
         sink.close()
 

@@ -1,4 +1,5 @@
-"""Values of a report's tables as safe text: no control characters, UTC times, cut when huge."""
+"""Values of a report's tables as safe text: no control characters, UTC times, cut when very
+long."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ _UNITS: dict[Kind, str] = {"time": "s", "microtime": "us"}
 
 
 def display(value: Any, column: Column) -> str:
-    """``value`` as text in a report; empty where there is none."""
+    """``value`` as text in a report; empty if there is none."""
     kind = column.kind
     if value is None:
         return ""
@@ -30,13 +31,13 @@ def _names(value: Any) -> bool:
 
 
 def safe_lines(text: str) -> str:
-    """Printable text whose line ends and tabs stay, for statements."""
+    """Printable text that keeps line ends and tabs, for statements."""
     lines = text.replace("\r\n", "\n").replace("\t", "    ").split("\n")
     return "\n".join(map(printable, lines))
 
 
 def one_line(text: str) -> str:
-    """Printable text on one line, cut when it is huge."""
+    """Printable text on one line, cut when very long."""
     return shortened(printable(text))
 
 

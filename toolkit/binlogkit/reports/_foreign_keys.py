@@ -1,9 +1,9 @@
-"""What a script does about foreign keys that it does not know: the server's, asked when it runs.
+"""Foreign keys that the log does not show: the script asks the server for them when it runs.
 
-A log that begins after its tables were made, or a table of another database, may leave foreign keys
-untold. By one of them a DELETE, or an UPDATE of a referenced column, would take rows along or
-change them, which nothing counts. The server tells those of tables on which the account has some
-privilege (manual, "The INFORMATION_SCHEMA KEY_COLUMN_USAGE Table"; 5.7.22, 8.0.31, 9.7.4).
+A log that begins after its tables were created, or a table of another database, may hide foreign
+keys. Through one of them a DELETE, or an UPDATE of a referenced column, would delete or change rows
+that nothing counts. The server lists those of tables on which the account has some privilege
+(manual, "The INFORMATION_SCHEMA KEY_COLUMN_USAGE Table"; 5.7.22, 8.0.31, 9.7.4).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _ACTS = "('CASCADE', 'SET NULL')"
 def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, minded: bool) -> str:
     """The lines that look for foreign keys by which statements would change other rows.
 
-    ``acted``: what is done to which tables; ``known``: the keys that the script minds; ``minded``:
-    the server minds others, so that only those count by which it acts; else all that are there.
+    ``acted``: what is done to which tables; ``known``: the keys that the script handles;
+    ``minded``: the server checks the others, so that only cascading ones count; else all count.
     """
     deleted = sorted({(db, table) for db, table, kind, _ in acted if kind == "delete"})
     updated = sorted({(db, table, column) for db, table, _, column in acted if column})

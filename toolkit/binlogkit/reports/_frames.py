@@ -1,4 +1,4 @@
-"""Any dataframe's rows as plain records, for reports that are small by nature."""
+"""Rows of any dataframe as plain records, for reports that are small by nature."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from binlogkit.errors import UsageError, printable
 def records_of(frame: Any, needed: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The rows of a pandas, PyArrow or Spark frame, or of an iterable of mappings.
 
-    NaN and NaT, pandas' ways to say that nothing is there, become None.
-    UsageError: a column of ``needed`` is not there, or ``frame`` is no frame.
+    NaN and NaT, pandas' missing values, become None.
+    UsageError: a column of ``needed`` is missing, or ``frame`` is not a frame.
     """
     rows = _rows(frame)
     there = rows[0] if rows else _columns(frame)
@@ -37,7 +37,7 @@ def _rows(frame: Any) -> list[dict[str, Any]]:
 
 
 def _columns(frame: Any) -> list[str] | None:
-    """The names of an empty frame; None where an empty list has none to tell."""
+    """The names of an empty frame; None for an empty list, which has none."""
     if isinstance(frame, list | tuple):
         return None
     import narwhals as nw

@@ -2,9 +2,9 @@
 
 All of it is printable ASCII without backslashes, and a quoted string holds no quote of its own
 kind, so neither sql_mode (NO_BACKSLASH_ESCAPES, ANSI_QUOTES) nor a client's character set (in gbk,
-sjis and big5 a byte of a letter can be a backslash or swallow the quote behind it) changes where a
-literal ends. Other text is hexadecimal with its introducer (manual, "Character Set Introducers").
-A name that is not printable ASCII has no such form: the whole statement is then written in
+sjis and big5 a byte of a letter can be a backslash or swallow the quote after it) changes where a
+literal ends. Other text is hexadecimal with its introducer (manual, "Character Set Introducers"). A
+name that is not printable ASCII has no such form: the whole statement is then written in
 hexadecimal and run with PREPARE (:func:`prepared`).
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 
 from binlogkit.errors import UsageError, printable
 
-#: One line of printable ASCII without a backslash: what may stand in a script as it is.
+#: One line of printable ASCII without a backslash: may be in a script as it is.
 SAFE = r"[ -\[\]-~]*"
 #: The same without the quote that ends a literal.
 PLAIN = r"[ -&(-\[\]-~]*"
@@ -33,7 +33,7 @@ _Form = Callable[[object], "str | None"]
 def literal(value: object, kind: str) -> str:
     """``value`` (contract's JSON form) of a column of ``kind`` (frames/schema.py KINDS) as SQL.
 
-    UsageError: SQL cannot say it (an undecodable value, a JSON diff, a number that is none).
+    UsageError: SQL cannot express it (an undecodable value, a JSON diff, NaN or infinity).
     """
     if value is None:
         return "NULL"
@@ -46,7 +46,7 @@ def literal(value: object, kind: str) -> str:
 
 
 def writable(value: object, kind: str) -> bool:
-    """Whether a strict server takes ``value``: all but ENUM's error value (index 0).
+    """Whether a strict server accepts ``value``: all but ENUM's error value (index 0).
 
     Tried on 5.7.22 and 8.0.31: error 1265 in strict mode, whether 0 or an empty string is written.
     """
@@ -143,7 +143,7 @@ def among(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def prepared(statement: str) -> list[str]:
-    """The statements that run ``statement``: itself where it can stand in a script as it is.
+    """The statements that run ``statement``: itself, if it can be in a script as it is.
 
     With a character in a name that is not printable ASCII, or a backslash (an old client takes it
     for a command), it is prepared from hexadecimal; the row count is then that of the EXECUTE,
@@ -159,7 +159,7 @@ def prepared(statement: str) -> list[str]:
     return f"{before}{stored}{after}".split(";\n")
 
 
-#: What stands around the hexadecimal of a statement that is prepared.
+#: The text around the hexadecimal of a prepared statement.
 PREPARED = (
     "SET @bk_sql = _utf8mb4 X'",
     "';\nPREPARE bk_statement FROM @bk_sql;\nEXECUTE bk_statement",

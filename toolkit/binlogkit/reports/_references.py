@@ -1,10 +1,10 @@
-"""What a script does about foreign keys: the server minds them, or the script looks itself.
+"""Foreign keys in a script: the server checks them, or the script itself compares references.
 
-Up to 9.5 InnoDB cascades below the log, and a script's statements cascade as those of the log did.
-From 9.6 on the server logs what it does by a foreign key: a script that takes these changes back,
-or makes them again, would meet them done already, or in an order that checks refuse. So it turns
-foreign_key_checks off and compares, for each foreign key, the references that lead nowhere before
-and after (9.7.4; docs/traps.md, "Cascades").
+Up to 9.5 InnoDB's cascades are not logged, and a script's statements cascade as those of the log
+did. From 9.6 on the server logs cascaded changes: a script that undoes these, or makes them again,
+would find them done already, or in an order that checks refuse. So it turns foreign_key_checks off
+and compares, for each foreign key, the dangling references before and after (9.7.4; docs/traps.md,
+"Cascades").
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _RESTORED = "SET SESSION transaction_isolation = @bk_isolation;\n"
 
 
 def reference_lines(references: Iterable[Reference]) -> dict[str, str]:
-    """The lines of a script that concern foreign keys: what is ``saved`` of the session, who
-    ``checks``, what is read ``before`` and ``after`` the statements, what is ``restored``.
+    """The lines of a script that concern foreign keys: settings that are ``saved``, who ``checks``,
+    reads ``before`` and ``after`` the statements, settings that are ``restored``.
 
-    ``references``: those that the script has to look after; the server does where there are none.
+    ``references``: those that the script must check; without any, the server checks.
     """
     keys = list(references)
     if not keys:
@@ -52,7 +52,7 @@ def reference_lines(references: Iterable[Reference]) -> dict[str, str]:
 
 
 def _orphans(key: Reference) -> str:
-    """The number of references that lead nowhere, and what tells them from others."""
+    """The number of dangling references, and a checksum of them."""
     child, parent = (".".join(map(quoted, name)) for name in (key.child, key.parent))
     columns = [f"bk_child.{quoted(column)}" for column in key.columns]
     pairs = [

@@ -1,4 +1,4 @@
-"""The lines of a script for many plans at once: those of _statements.py, made by the column."""
+"""The lines of a script for many plans at once: like _statements.py, but by the column."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from binlogkit.reports._triggers import Acted
 
 
 def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int, int, int, set[Acted]]:
-    """The lines of a chunk, of which the plans have the numbers from ``first`` on; how many plans
-    are refused, how many skipped, how many statements write a row, and what they act on."""
+    """The lines of a chunk, whose plans are numbered from ``first``; how many plans are refused,
+    how many skipped, how many statements write a row, and what they act on."""
     made, refused, skipped, written, acted = [], 0, 0, 0, set[Acted]()
     for places, plans in chunk:
         reasons = _reasons(plans)
@@ -85,14 +85,14 @@ def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.S
 
 
 def _origin(plans: PlanColumns) -> list[Part]:
-    """What the statements do and which changes they answer, for their comments."""
+    """What the statements do and which changes they belong to, for their comments."""
     texts: dict[str, Part] = {}
     for name, form in FORMS.items():
         if name in ("pos", "row"):
             texts[name] = plans.changes[name].cast("string")
         elif name != "note":
             texts[name] = words(plans.changes[name], partial(_shown, form))
-    note = words(plans.note, partial(_shown, FORMS["note"]))  # ends the line
+    note = words(plans.note, partial(_shown, FORMS["note"]))  # it would end the line
     texts["note"] = note.rstrip() if isinstance(note, str) else pc.ascii_rtrim(note, " ")
     return origin(plans.kind, texts)
 
@@ -102,7 +102,7 @@ def _shown(form: Callable[[Any], str], value: Any) -> str:
 
 
 def _reasons(plans: PlanColumns) -> Reasons:
-    """Why plans have no statement, also where it is SQL that cannot say it."""
+    """Why plans have no statement, including values that SQL cannot express."""
     reasons = Reasons(plans.refused)
     there = reasons.none()
     if not there.any():
@@ -154,7 +154,7 @@ def _where(plans: PlanColumns) -> list[Part]:
 
 
 def _alone(plans: PlanColumns, table: str) -> list[Part]:
-    """The conditions that no row refers to those of the statements."""
+    """The conditions that no other row refers to the rows of the statements."""
     parts: list[Part] = []
     for rows in {rows.tobytes(): rows for _, rows in plans.unreferred}.values():
         keys = [key.record for key, those in plans.unreferred if (those == rows).all()]
@@ -164,7 +164,7 @@ def _alone(plans: PlanColumns, table: str) -> list[Part]:
 
 
 def _own(plans: PlanColumns) -> list[Part]:
-    """What counts the rows of the own table that refer to those of the statements."""
+    """What counts the rows of the same table that refer to those of the statements."""
     keys = [key.record for key, _ in plans.unreferred]
     return counts_referring(".".join(map(quoted, plans.table)), keys, _where(plans))
 
@@ -173,7 +173,7 @@ def _reads(plans: PlanColumns) -> tuple[list[Part], list[Part]]:
     """What reads the rows back; see :func:`binlogkit.reports._statements.reads`."""
     none = np.zeros(len(plans.limit_one), np.bool_)
     written: dict[str, Mask] = {}
-    for column in plans.set:  # a crafted log may have two names that are one to a server
+    for column in plans.set:  # a crafted log may have two names that are the same to a server
         name = column.name.lower()
         written[name] = written.get(name, none) | column.rows
     kept = (
@@ -190,7 +190,7 @@ def _reads(plans: PlanColumns) -> tuple[list[Part], list[Part]]:
 
 
 def _comparable(column: Chosen) -> Chosen:
-    """A column in the rows where its value can stand in a condition."""
+    """A column in the rows whose value can be in a condition."""
     if column.kind not in INEXACT:
         return column
     null = np.array(column.cells.array.is_null(), np.bool_)
@@ -199,7 +199,7 @@ def _comparable(column: Chosen) -> Chosen:
 
 
 def _run(statement: list[Part], plans: PlanColumns) -> list[Part]:
-    """What runs the statements, announced where they are long."""
+    """What runs the statements, with a note if they are long."""
     most = sum(
         len(p) if isinstance(p, str) else pc.max(pc.binary_length(p)).as_py() for p in statement
     )

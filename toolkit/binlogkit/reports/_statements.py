@@ -1,6 +1,6 @@
 """A plan as a statement, and as the lines of a script: what runs it and counts what it changed.
 
-The texts here are made for one plan; _statement_columns.py makes the same for many at once.
+This is for one plan; _statement_columns.py makes the same for many at once.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ Plan = Mapping[str, Any]
 LONGEST_KEY = 768
 #: Bytes; 5.7's max_allowed_packet is 4 MiB, the client's 16 MiB.
 LONG_STATEMENT = 1 << 20
-#: What stands before the reason of a refusal, and of what is skipped.
+#: The texts before the reason of a refusal, and of a skipped plan.
 NO_STATEMENT = (": REFUSED, no statement: ", ": SKIPPED, no statement: ")
 TOO_LONG = " bytes: max_allowed_packet of client and server must be larger"
 INEXACT = ("float", "double", "json")  # never compared: docs/traps.md
-NO_VALUE = "no column has a value"  # the row would be made of defaults
-#: What counts the rows of the statement before, on both sides of its number; ``ROW_COUNT()`` is −1
-#: after an error.
+NO_VALUE = "no column has a value"  # the row would consist of defaults
+#: What counts the rows of the statement before; it goes on both sides of its number.
+#: ``ROW_COUNT()`` is −1 after an error.
 COUNTED = (
     "SET @bk_wrong = @bk_wrong + (ROW_COUNT() <> 1), @bk_which = IF(ROW_COUNT() = 1 OR "
     "LENGTH(@bk_which) > 99, @bk_which, CONCAT(@bk_which, ' ",
     "'));",
 )
-#: What counts the rows that hold what was meant, around and between the statement's number twice. A
-#: read that fails leaves NULL, so that it is not counted.
+#: What counts the rows that hold what was meant; it goes around and between two copies of the
+#: statement's number. A read that fails leaves NULL, so that it is not counted.
 READ = (
     "SET @bk_same = @bk_same + (@bk_found <=> 1), @bk_which = IF(@bk_found <=> 1 OR "
     "LENGTH(@bk_which) > 99 OR SUBSTRING_INDEX(@bk_which, ' ', -1) = '",
@@ -43,8 +43,8 @@ READ = (
 )
 
 
-#: Counts the rows of the own table that refer to the row of the statement after it, which cannot
-#: look for them itself (error 1093); and the condition that there are none.
+#: Counts the rows of the same table that refer to the row of the next statement, which cannot look
+#: for them itself (error 1093); and the condition that there are none.
 _OWN = "@bk_referring"
 _LOCKED = " LOCK IN SHARE MODE"  # as they are now, not as when the transaction began
 
@@ -72,7 +72,7 @@ def plan_lines(plan: Plan, number: int) -> tuple[list[str], bool]:
 def statement(plan: Plan) -> str:
     """The plan's one statement, without a semicolon.
 
-    UsageError: the plan is refused, a value cannot be written, or nothing tells the row.
+    UsageError: the plan is refused, a value cannot be written, or the row is not identified.
     """
     if plan.get("refused"):
         raise UsageError(str(plan["refused"]))
@@ -111,14 +111,17 @@ def _target(plan: Plan) -> tuple[str, Sequence[Mapping[str, Any]]]:
 
 
 def names_of(referring: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The names that stand in what guards a statement against rows that refer to its row."""
+    """The names in the conditions that guard a statement against rows that refer to its row."""
     for key in referring:
         yield from (key["db"], key["table"], *key["columns"], *key["referenced"])
 
 
 def unreferred(table: str, referring: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The conditions that no row refers to that of a statement by one of the foreign keys: those
-    that would go, or be changed, with it. Within the own table :func:`counts_referring` looks."""
+    """The conditions that no row refers to that of a statement by one of the foreign keys.
+
+    Such rows would be deleted or changed with it. Within the same table :func:`counts_referring`
+    looks for them.
+    """
     own = False
     for key in referring:
         child = f"{quoted(key['db'])}.{quoted(key['table'])}"
@@ -132,8 +135,8 @@ def unreferred(table: str, referring: Iterable[Mapping[str, Any]]) -> Iterator[s
 def counts_referring(
     table: str, referring: Iterable[Mapping[str, Any]], conditions: Sequence[Part]
 ) -> list[Part]:
-    """The parts of what counts the rows of the own table that refer to a statement's row, but for
-    that row itself; nothing where no foreign key does."""
+    """The parts of what counts the rows of the same table that refer to a statement's row, without
+    that row itself; empty without such a foreign key."""
     terms: list[Part] = []
     for key in referring:
         if f"{quoted(key['db'])}.{quoted(key['table'])}" == table:
@@ -161,7 +164,7 @@ def sentence(
     conditions: Sequence[Part],
     limit: Part,
 ) -> list[Part]:
-    """The parts of a statement; ``values``: of an update with the columns that they are set to."""
+    """The parts of a statement; ``values``: for an update with the columns that they are set to."""
     if kind == "insert":
         return [f"INSERT INTO {table} ({', '.join(columns)}) VALUES (", *values, ")"]
     where = [" WHERE ", *conditions, limit]
@@ -185,7 +188,10 @@ def reads(
     kind: str, table: str, conditions: Sequence[Part], several: bool
 ) -> tuple[list[Part], list[Part]]:
     """The parts of what counts the rows that hold what a statement was to write, before and after
-    it; nothing for a DELETE. ``several``: such rows may have been there."""
+    it.
+
+    Nothing for a DELETE. ``several``: such rows may have existed before.
+    """
     if kind == "delete":
         return [], []
     count = [f"(SELECT COUNT(*) FROM {table} WHERE ", *conditions, ")"]
@@ -194,12 +200,12 @@ def reads(
 
 
 def kept_of(plan: Plan) -> Sequence[str]:
-    """The columns that a plan's update writes as they are."""
+    """The columns that a plan's update keeps as they are."""
     return plan.get("keep") or ()
 
 
 def kept(column: str) -> str:
-    """A column assigned to itself, so that ON UPDATE CURRENT_TIMESTAMP leaves it alone."""
+    """A column assigned to itself, so that ON UPDATE CURRENT_TIMESTAMP does not change it."""
     name = quoted(column)
     return f"{name} = {name}"
 
@@ -220,11 +226,10 @@ def _in_column(column: str, value: object, kind: str) -> str:
 
 
 def condition(column: str, value: Any, kind: str) -> str:
-    """The column is exactly this value: ``<=>`` for NULL's sake, and text byte by byte as well.
+    """The column is exactly this value: ``<=>`` because of NULL, and text byte by byte as well.
 
-    A collation would take ``a`` for ``A`` and leave out blanks at the end: the first comparison
-    can use an index, the second tells. FLOAT, DOUBLE and JSON are never compared
-    (docs/traps.md).
+    A collation may equate ``a`` and ``A`` and ignore trailing blanks: the first comparison can use
+    an index, the second one decides. FLOAT, DOUBLE and JSON are never compared (docs/traps.md).
     """
     name = quoted(column)
     if value is None:
@@ -244,7 +249,7 @@ def exactly(name: str) -> str:
 
 
 def origin(kind: str, words: Mapping[str, Part]) -> list[Part]:
-    """What a statement does and which change it answers, for its comment."""
+    """What a statement does and which change it belongs to, for its comment."""
     w = words
     return [
         f"{kind} ", w["db"], ".", w["table"], " for ", w["file"], ":", w["pos"], w["inner"],
@@ -261,7 +266,7 @@ def _utc(seconds: Any) -> str:
         return f", timestamp {seconds}"
 
 
-#: How the facts of a plan read in its comment.
+#: The facts of a plan in its comment.
 FORMS: dict[str, Callable[[Any], str]] = {
     "db": str, "table": str, "file": str, "pos": str, "row": str,
     "inner": lambda inner: "" if inner is None else f"/{inner}",

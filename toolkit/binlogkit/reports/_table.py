@@ -1,7 +1,7 @@
 """A stream of rows as a table for people, in bounded memory.
 
-On a terminal: pages of a rich table, whose widths come from the first page; where the columns do
-not fit, one block of lines per record. Elsewhere: plain aligned columns, nothing cut off.
+On a terminal: pages of a rich table, whose widths come from the first page; if the columns do not
+fit, one block of lines per record. Elsewhere: plain aligned columns, nothing cut off.
 Every cell, and every column's name, goes through :func:`binlogkit.errors.printable`.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Colour = Literal["standard", "256", "truecolor", "windows"]
 
 COLOURS: tuple[Colour, ...] = ("standard", "256", "truecolor", "windows")
-PAGE = 100  # rows whose widths count for all
+PAGE = 100  # rows that determine the widths
 _LONGEST = 2000  # characters of a cell that a terminal shows
 _NARROWEST = 10  # cells below which a column is not squeezed
 _GAP = 2
@@ -45,9 +45,9 @@ def plain_table(
     page: int = PAGE,
     numeric: Sequence[bool] | None = None,
 ) -> Iterator[str]:
-    """Lines of aligned columns, two blanks apart; a longer cell than those seen pushes its line.
+    """Lines of aligned columns, two blanks apart; a longer cell than those seen shifts its line.
 
-    ``numeric``: the columns that are set to the right, by default those that hold numbers only.
+    ``numeric``: the right-aligned columns, by default those that hold only numbers.
     """
     stream = iter(rows)
     head = [printable(name) for name in names]
@@ -76,7 +76,7 @@ def screen_table(
     page: int = PAGE,
     numeric: Sequence[bool] | None = None,
 ) -> Iterator[str]:
-    """The same for a terminal, a page at a time, with escape sequences of our own only."""
+    """The same for a terminal, a page at a time, with no other escape sequences than our own."""
     stream = iter(rows)
     head = [printable(name) for name in names]
     first = list(islice(stream, page))
@@ -107,7 +107,7 @@ def _short(text: str) -> str:
 
 
 def _numeric(rows: list[list[object]], count: int) -> list[bool]:
-    """Which columns hold numbers only and are set to the right."""
+    """Which columns hold only numbers and are right-aligned."""
 
     def all_numbers(column: int) -> bool:
         cells = [row[column] for row in rows if row[column] is not None]

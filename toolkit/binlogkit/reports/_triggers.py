@@ -1,9 +1,9 @@
-"""What a script does about triggers: they act on its statements, and no session can do without.
+"""Triggers in a script: they act on its statements, and no session can switch them off.
 
-What they write in their own row is read back; what they write elsewhere the script cannot know. The
-log tells neither all of them nor which there are when the script is run, so the server is asked
-(``information_schema.TRIGGERS``, which names those for whose tables the account has the privilege
-TRIGGER; manual, "The INFORMATION_SCHEMA TRIGGERS Table").
+What they write in the statement's row is read back; what they write elsewhere the script cannot
+know. The log shows neither all of them nor those that exist when the script is run, so the server
+is asked (``information_schema.TRIGGERS``, which lists those for whose tables the account has the
+privilege TRIGGER; manual, "The INFORMATION_SCHEMA TRIGGERS Table").
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _EVENT = ("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "EVENT_MANIPULATION")
 
 
 def trigger_lines(acted: Collection[Acted]) -> str:
-    """The lines that look for triggers which these statements set off."""
+    """The lines that look for triggers that these statements fire."""
     if not acted:
         return ""
     events = ((db, table, kind.upper()) for db, table, kind in sorted({one[:3] for one in acted}))

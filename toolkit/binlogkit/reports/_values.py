@@ -3,7 +3,7 @@
 The forms are those of docs/records.md: 64-bit integers exact, floats by their
 shortest digits, bytes as ``0x…`` in upper case, DECIMAL and dates as text. JSON here is UTF-8 on
 one line and holds no NaN, no lone surrogate, and no raw control or bidirectional character: what
-JSON does not escape by itself is escaped as ``\\uXXXX``, which every reader takes for the same
+JSON does not escape by itself is escaped as ``\\uXXXX``, which every reader reads as the same
 character.
 """
 
@@ -32,7 +32,8 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def iso_time(value: object, unit: str) -> object:
-    """A time since 1970 as ISO 8601 in UTC, ``2026-01-02T03:04:05Z``; what is none, as it is.
+    """A time since 1970 as ISO 8601 in UTC, ``2026-01-02T03:04:05Z``; other values stay as they
+    are.
 
     ``unit``: ``s`` or ``us``, which shows six more digits; ``value``: a number, or pandas' time.
     """
@@ -125,6 +126,7 @@ def cell_text(value: object) -> str:
 
 
 def printable_cell(value: object) -> str:
-    """``value`` as text on one line that is safe on a terminal; an empty string shows as ``''``."""
+    """``value`` as text on one line that is safe on a terminal; an empty string is shown as
+    ``''``."""
     text = "''" if value == "" else cell_text(value)
     return printable(text)

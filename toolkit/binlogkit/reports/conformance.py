@@ -1,4 +1,4 @@
-"""A comparison as a report: the verdict first, then differences by whose fault they are."""
+"""A comparison as a report: the verdict first, then the differences by responsibility."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from binlogkit.analyses.conformance import ConformanceSummary
 from binlogkit.reports.model import Card, Column, Part, Report, Section, Table, Text, Tone
 
-#: By kind: how grave it is, and what it says of the decoder under test.
+#: By kind: how serious it is, and what it says about the decoder under test.
 _KINDS: Mapping[str, tuple[Tone, str]] = {
     "ours": ("bad", "The decoder is wrong: the log's bytes say so."),
     "unexplained": ("bad", "No rule says which side is wrong."),
@@ -35,8 +35,7 @@ def conformance_report(
 ) -> Report:
     """The report of a comparison, for html and text.
 
-    ``decoder``, ``judge``: what they are called; ``differences``: the records that were kept;
-    ``summary``: counts all.
+    ``decoder``, ``judge``: their names; ``differences``: the kept records; ``summary``: counts all.
     """
     tone, words = _VERDICTS[str(summary.verdict)]
     verdict: list[Part] = [Text(words, tone=tone)]

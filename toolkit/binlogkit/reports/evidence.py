@@ -1,7 +1,7 @@
-"""The evidence report: what was read, whether it is whole, what it shows, what it cannot show.
+"""The evidence report: what was read, whether it is whole, what it shows and cannot show.
 
-:class:`Evidence` takes the frames of the analyses as they are; what is not given has no section.
-Nothing is computed here but totals of columns.
+:class:`Evidence` takes the frames of the analyses as they are; a missing frame has no section. Only
+totals of columns are computed here.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Evidence:
 
     ``files``: one row per file (``file, sha256, size, server_version`` …); ``checksums``: results
     per file (``file, ok, bad, none``); ``continuity``: one row per pair of files or per gap;
-    ``findings``: damage and whatever else the reader must know, empty if there is none;
+    ``findings``: damage and other facts that the reader must know, empty if there are none;
     ``summary, by_table, by_minute, by_thread, largest, by_statement, statements, settings, limits,
     assumes``: the audit's;
-    ``more``: sections of one's own, before the limits. ``tool``: name and version; ``command``: as
-    it was typed; ``made_at``: a time in words.
+    ``more``: additional sections, before the limits. ``tool``: name and version; ``command``: as
+    typed; ``made_at``: a time in words.
     """
 
     title: str = "What this binary log shows"
@@ -205,7 +205,7 @@ def _table(
     empty: str = "none",
     limit: int = 200,
 ) -> Table:
-    """A table of ``names`` (of all columns when none of them is there), its bad rows marked."""
+    """A table of ``names`` (of all columns if none of them exists), with bad rows marked."""
     rows = records_of(frame)
     columns = columns_of(rows, names) or columns_of(rows)
     tone_by = next((n for n in ("outcome", "status", "grade", "severity") if n in _keys(rows)), "")
@@ -242,7 +242,7 @@ def _figure(evidence: Evidence, name: str, frame: Any, caption: str) -> Iterator
 
 
 def _cards(evidence: Evidence) -> Iterator[Card]:
-    """The numbers to see first, from what is given."""
+    """The most important numbers, from what is given."""
     if evidence.findings is not None:
         found = len(records_of(evidence.findings))
         yield Card("findings", f"{found:,}", tone="bad" if found else "good")

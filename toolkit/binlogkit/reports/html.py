@@ -1,8 +1,8 @@
-"""A report as one HTML file that needs nothing else: no script, no link, no other resource.
+"""A report as one self-contained HTML file: no script, no link, no other resource.
 
 Everything is escaped by the template engine; control and bidirectional characters of a log are
 shown as escapes. The file's own Content-Security-Policy allows its one style sheet by its hash and
-pictures as data, so that even a mistake here could run and fetch nothing.
+pictures as data, so that even after a mistake here nothing could run or be fetched.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def render(report: Report) -> str:
 def page(template: str, *sheets: str, **values: Any) -> str:
     """A template of this package, filled; ``sheets``: style sheets besides the reports' own.
 
-    ``values`` are escaped; control characters are the caller's to take out.
+    ``values`` are escaped; the caller must remove control characters.
     """
     css = "".join(map(_source, ("report.css", *sheets)))
     return _template(template).render(
@@ -75,7 +75,7 @@ def _section(section: Section) -> dict[str, Any]:
 
 
 def _part(part: Part) -> dict[str, Any]:
-    """What the template shows, escaped there: every value is a string, a flag or a tone."""
+    """The template's input, which it escapes: every value is a string, a flag or a tone."""
     if isinstance(part, Table):
         return _table(part)
     if isinstance(part, Figure):
@@ -113,6 +113,6 @@ def _table(part: Table) -> dict[str, Any]:
 
 
 def _class(kind: str, texts: Sequence[str]) -> str:
-    """The CSS class of a column: how it is set, and whether it may be broken into lines."""
+    """The CSS class of a column: its alignment, and whether it may be broken into lines."""
     form = {"number": "n", "plain": "n", "time": "t", "microtime": "t", "code": "c"}.get(kind, "x")
     return form if max(map(len, texts), default=0) > _UNBROKEN else f"{form} s"

@@ -11,16 +11,16 @@ from binlogkit.analyses.conformance import ConformanceSummary
 from binlogkit.errors import WriteError, printable
 
 _FAILING = ("ours", "unexplained", "under_determined")
-_SHOWN = 20  # differences of a test that its text lists
+_SHOWN = 20  # differences that a test's text lists
 
 
 def write_junit(
     path: Path, name: str, differences: Iterable[Mapping[str, Any]], summary: ConformanceSummary
 ) -> None:
-    """Write the differences as one test suite, called after the decoder.
+    """Write the differences as one test suite, named after the decoder.
 
-    A test fails where the differences are the decoder's, or where nobody decides; the others, and
-    one for the verdict, pass. Names and values are escaped: neither XML nor a terminal runs them.
+    A test fails if the differences are the decoder's, or if it is undecided whose they are; the
+    others, and one for the verdict, pass. Names and values are escaped for XML and terminals.
     WriteError: the file cannot be written.
     """
     tests: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}

@@ -1,7 +1,7 @@
 """A report as data: titled sections of tables, figures and text, which html.py and text.py write.
 
-Values are given as they come from a log. Whoever writes a report escapes them for its form, cuts
-what is too long, and says that it was cut; nothing here is trusted.
+Values are given as they come from a log. The writers escape them for their format, cut long ones,
+and say so; nothing here is trusted.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-#: How a column's values read: ``number`` a count, with thousands apart; ``plain`` a number that
-#: names something (a position); ``time`` and ``microtime`` seconds and microseconds since 1970,
-#: shown in UTC; ``code`` a hash, a GTID or a statement, whose line ends stay.
+#: The form of a column's values: ``number`` a count, with thousands separated; ``plain`` a number
+#: that identifies something (a position); ``time`` and ``microtime`` seconds and microseconds since
+#: 1970, shown in UTC; ``code`` a hash, a GTID or a statement, which keeps its line ends.
 Kind = Literal["text", "code", "number", "plain", "time", "microtime"]
 Tone = Literal["plain", "good", "warn", "bad"]
 
@@ -23,15 +23,15 @@ _NAMES: dict[Kind, str] = {
     "microtime": "commit_timestamp",
     "code": "source sha256 gtid gtid_source query first_query statement before after key",
 }
-_LONGEST = {"first_query": 300}  # stands beside much else
+_LONGEST = {"first_query": 300}  # next to many other columns
 _KINDS: dict[str, Kind] = {name: kind for kind, text in _NAMES.items() for name in text.split()}
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: the record's key, its heading and how its values read.
+    """A column of a table: the record's key, its heading and the form of its values.
 
-    ``longest``: characters of a cell that a report shows.
+    ``longest``: the most characters of a cell that a report shows.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Records in rows. ``columns``: those shown, None for all; ``limit``: rows shown at most.
+    """Records as rows. ``columns``: those shown, None for all; ``limit``: the most rows shown.
 
     ``tones``: the tone of a row by the value of its column ``tone_by``.
     """
@@ -63,7 +63,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A picture: the bytes of a PNG, and what it shows in words."""
+    """A picture: the bytes of a PNG, and its content in words."""
 
     png: bytes
     caption: str
@@ -80,7 +80,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list of points, each with a short head."""
+    """A list of points, each with a short heading."""
 
     items: Sequence[tuple[str, str]]
     empty: str = "none"
@@ -100,7 +100,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One number to see first. ``note``: a few words below it."""
+    """One important number. ``note``: a few words below it."""
 
     label: str
     value: str
@@ -110,7 +110,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The whole: what it is about, what to see first, the sections, and how it was made.
+    """The whole report: its subject, the important numbers, the sections, and how it was made.
 
     ``made``: pairs of label and value (tool and version, command, time).
     """

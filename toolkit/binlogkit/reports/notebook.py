@@ -1,4 +1,4 @@
-"""What objects show of themselves in a notebook: ``_repr_html_`` from tables of a report.
+"""The display of objects in a notebook: ``_repr_html_`` from tables of a report.
 
 Everything is escaped as in html.py; the pieces carry no style sheet, script or attribute beyond
 the notebook's own table.

@@ -1,4 +1,4 @@
-"""Streams of records as tables, JSON lines, CSV, Parquet and Arrow: what every command prints.
+"""Streams of records as tables, JSON lines, CSV, Parquet and Arrow: the output of every command.
 
 ``table``: for people, widths from the first records, times as ISO 8601 in UTC; on a terminal in
 pages, else plain columns.
@@ -50,11 +50,11 @@ _LINES = 8192
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What the common output options say.
+    """The common output options.
 
-    ``format``: one of :data:`FORMATS`; ``path``: a file or ``-``; ``columns``: names in order,
-    None for all; ``csv_raw``: no guard for spreadsheets; ``live``: pass each record on at once
-    (following a server), tables included. UsageError: an unknown format.
+    ``format``: one of :data:`FORMATS`; ``path``: a file or ``-``; ``columns``: names in order, None
+    for all; ``csv_raw``: no guard for spreadsheets; ``live``: write each record at once (following
+    a server), tables included. UsageError: an unknown format.
     """
 
     format: str = "table"
@@ -78,12 +78,12 @@ def write_records(
 ) -> int:
     """Write plain records in the contract's JSON form; returns how many were written.
 
-    ``declared``: what is known of columns: their types in Parquet and Arrow, which else fit the
-    first records. ``names``: the columns in order, by default the declared ones, else those of the
-    first record (a column that a record does not have is empty; one that only later records have
-    appears in JSON lines only). ``view``: the columns that a table shows when the user names none.
+    ``declared``: the columns' types in Parquet and Arrow, which otherwise follow the first records.
+    ``names``: the columns in order, by default the declared ones, else those of the first record (a
+    column missing in a record is empty; one that only later records have appears in JSON lines
+    only). ``view``: the columns that a table shows when the user names none.
 
-    An error of ``records`` is raised again after what came before it was written. UsageError: an
+    An error of ``records`` is raised again after the records before it were written. UsageError: an
     unknown column, a file that cannot be written. SchemaError: a column's type changes in Parquet
     or Arrow. A closed pipe ends the writing quietly, and 0 is returned.
     """
@@ -140,7 +140,7 @@ def write_batches(
     batches: Iterable[pa.RecordBatch],
     output: Output,
 ) -> int:
-    """Write Arrow record batches of the contract's records, but as a table; returns how many rows.
+    """Write Arrow record batches of the contract's records; returns how many rows.
 
     Text columns named ``before``, ``after``, ``flags``, ``fields``, ``values`` or ``unknown`` hold
     JSON. Errors as in :func:`write_records`.
@@ -183,9 +183,9 @@ def _write_batches(
 
 
 class _UpToError(Iterable[_T]):
-    """What can be read before an error of our own, which is kept until that is written.
+    """The items before an error of our own, which is kept until they are written.
 
-    A page of a table, or a row group, must not be lost because the record behind it is damaged.
+    A page of a table, or a row group, must not be lost because the record after it is damaged.
     """
 
     def __init__(self, items: Iterable[_T]) -> None:
@@ -211,7 +211,7 @@ def _peek(records: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | Non
 
 
 def _chosen(output: Output, known: Sequence[str], view: Sequence[str] | None) -> list[str]:
-    """The columns to show: the user's, else a table's view as far as it is there, else all."""
+    """The columns to show: the user's, else a table's view if present, else all."""
     if output.columns is not None:
         columns = list(output.columns)
         if known:
@@ -237,7 +237,7 @@ def _object_lines(
 
 
 def _write_lines(sink: ByteSink, lines: Iterable[str], output: Output) -> int:
-    """Write each line; where somebody waits for it, at once."""
+    """Write each line; at once if somebody waits for it."""
     at_once = output.live or is_terminal(output.path)
     count = 0
     for line in lines:
@@ -266,7 +266,7 @@ def _write_blocks(sink: ByteSink, batches: Iterable[pa.RecordBatch], output: Out
 
 
 def _in_parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch in slices of a few thousand rows: so many lines are held at once."""
+    """A batch in slices of a few thousand rows, which bounds the lines in memory."""
     for start in range(0, batch.num_rows, _LINES):
         yield batch.slice(start, _LINES)
 
@@ -274,7 +274,8 @@ def _in_parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 def _write_cells(
     sink: ByteSink, columns: Sequence[str], rows: Iterable[list[Any]], output: Output
 ) -> int:
-    """Write CSV or a table; returns the rows, which are not always the pieces of text."""
+    """Write CSV or a table; returns the number of rows, which may differ from the pieces of
+    text."""
     count = 0
 
     def counted() -> Iterator[list[Any]]:
@@ -301,7 +302,7 @@ def _pieces(columns: Sequence[str], rows: Iterator[list[Any]], output: Output) -
 
 
 def screen() -> Screen:
-    """The terminal on standard output, as rich finds it (``COLUMNS``, ``NO_COLOR``, ``TERM``)."""
+    """The terminal at standard output, as rich finds it (``COLUMNS``, ``NO_COLOR``, ``TERM``)."""
     from rich.console import Console
 
     from binlogkit.reports._table import COLOURS, Screen

@@ -1,8 +1,9 @@
 """The audit's frames as pictures: matplotlib axes in, axes out.
 
-Names come from a log, so no label is read as mathematics (``$``) or TeX, control and bidirectional
-characters are shown as escapes, and a character that no font here has is shown by its number.
-Colours: Okabe and Ito's palette, told apart with every kind of colour blindness. Times are UTC.
+Names come from a log. So no label is parsed as mathematics (``$``) or TeX, control and
+bidirectional characters are shown as escapes, and a character missing in all fonts is shown by its
+number. Colours: Okabe and Ito's palette, distinguishable with every kind of colour blindness. Times
+are UTC.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def timeline(frame: Any, ax: Axes | None = None) -> Axes:
 
 
 def tables(frame: Any, ax: Axes | None = None, *, top: int = 15) -> Axes:
-    """Row changes by table, most changed first (frame: ``audit.by_table``); others are summed."""
+    """Row changes by table, most changed first (frame: ``audit.by_table``); the rest are summed."""
     needed = ["db", "table", *_OPS]
     rows = sorted(records_of(frame, needed), key=lambda row: -_sum(row, _OPS))
     shown, rest = rows[:top], rows[top:]
@@ -119,7 +120,7 @@ def largest_transactions(frame: Any, ax: Axes | None = None, *, top: int = 15) -
 
 
 def picture(plot: Callable[[Any, Axes], Axes], frame: Any) -> bytes:
-    """The PNG of one of the plots here, made without a window system or pyplot's global state."""
+    """The PNG of one of these plots, made without a window system or pyplot's global state."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.2), layout="constrained")
@@ -144,7 +145,7 @@ def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 
 def _bare(ax: Axes) -> None:
-    """Only what is read: no box, a light grid behind the data."""
+    """A plain style: no box, a light grid behind the data."""
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.set_axisbelow(True)
     ax.tick_params(length=0, labelsize=9)
@@ -164,10 +165,10 @@ def _minutes(
     colour: str,
     label: str,
 ) -> None:
-    """One bar per minute in one piece of drawing: a week has ten thousand.
+    """One bar per minute as a single artist: a week has ten thousand.
 
-    A bar is at least 1/600 of the axis wide, so that one minute of a month is not lost between
-    two pixels.
+    A bar is at least 1/600 of the axis wide, so that one minute of a month is not lost between two
+    pixels.
     """
     from matplotlib.collections import PolyCollection
 
@@ -181,7 +182,7 @@ def _minutes(
 
 
 def _seconds(moment: Any) -> int:
-    """Seconds since 1970 UTC, of which pandas makes a time."""
+    """Seconds since 1970 UTC, from which pandas makes a time."""
     return int(moment.timestamp()) if isinstance(moment, dt.datetime) else int(moment)
 
 
@@ -226,7 +227,7 @@ def _count_axis(axis: Any) -> None:
 
 
 def _bar_ends(ax: Axes, lengths: Sequence[int], texts: Sequence[str]) -> None:
-    """A number behind each bar, and room for it."""
+    """A number after each bar, and room for it."""
     ax.set_xlim(0, max(*lengths, 1) * 1.14)
     for y, (length, text) in enumerate(zip(lengths, texts, strict=True)):
         ax.annotate(
@@ -275,7 +276,7 @@ def _base_name(file: Any) -> str:
 
 
 def _label(text: str) -> str:
-    """A name as it can be drawn: printable, of letters that a font here has, not too long."""
+    """A name as it can be drawn: printable, in letters of an installed font, not too long."""
     letters = _letters()
     shown = "".join(c if ord(c) in letters else _number(c) for c in printable(text))
     if len(shown) > _WIDEST:
@@ -290,7 +291,7 @@ def _number(character: str) -> str:
 
 @cache
 def _fonts() -> list[str]:
-    """Font families to draw names with: the usual one, and one that has more letters if any."""
+    """Font families to draw names with: the default, and one that has more letters if any."""
     from matplotlib.font_manager import fontManager
 
     there = {font.name for font in fontManager.ttflist}

@@ -1,4 +1,4 @@
-"""What a server showed of an undo, as a report: whether it is right, then what differs."""
+"""The proof of an undo as a report: whether it is right, then the differences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SECTIONS = {
 
 
 def facts_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The proof's record but for tables and rows, as pairs of label and text."""
+    """The proof's record without tables and rows, as pairs of label and text."""
     equal = "the tables are what they should be" if record["equal"] else "NOT equal"
     held = "the changes' images"
     if record["replayed"]:

@@ -4,20 +4,20 @@ A plan is a mapping with the keys ``db, table, kind`` (``insert|update|delete``,
 does), ``set`` and ``where`` (lists of ``{column, value, type}``: ``value`` in the contract's JSON
 form, ``type`` one of frames/schema.py KINDS; ``generated: true`` marks a generated column),
 ``keep`` (columns that an UPDATE assigns to themselves, so that the server does not set them),
-``limit_one, refused`` (why there is no statement, or None), ``skipped`` (that is no refusal),
-``file, pos, inner, row, gtid, timestamp, note`` (where it comes from).
+``limit_one, refused`` (why there is no statement, or None), ``skipped`` (left out, not refused),
+``file, pos, inner, row, gtid, timestamp, note`` (its source).
 
 The script is printable ASCII and has one comment or one statement per line, so it can be run line
-by line as well as by the ``mysql`` client. It sets the session so that every literal means the
-same everywhere, runs in one transaction, counts each statement that did not change exactly one
-row, reads back each row that was written (triggers may have changed it), and **commits only when
-every statement hit its row, every row holds what was meant and ``@bk_commit`` is 1**, and, where
-changes were refused, ``@bk_despite_refused`` is 1 as well, and, where triggers act on its
-statements, ``@bk_despite_triggers``, and where the server has no foreign key that acts on them and
-that the log does not tell of; else it rolls back. Its verdict is
-``committed`` only where nothing was refused. In the end it restores the session. Its head says
-whose changes were chosen, and names the gaps that plans stand over and what they assume.
-What stands around the statements, and why each setting: ``templates/script.sql``.
+by line as well as by the ``mysql`` client. It sets the session so that every literal means the same
+everywhere, and runs in one transaction. It counts each statement that did not change exactly one
+row, and reads back each row that was written (triggers may have changed it). It **commits only if
+every statement hit its row, every row holds what was meant and ``@bk_commit`` is 1**. If changes
+were refused, ``@bk_despite_refused`` must be 1, too; if triggers act on its statements,
+``@bk_despite_triggers``. The server must have no foreign key that acts on them and is unknown to
+the log. Otherwise it rolls back. Its verdict is ``committed`` only if nothing was refused. At the
+end it restores the session. Its head says whose changes were chosen, and lists the gaps and
+assumptions of the plans. For the text around the statements, and the reason for each setting, see
+``templates/script.sql``.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ class SqlOptions:
     """How a script is made.
 
     ``title``: what it does, one line; ``made_by``: tool, version and command, for the head;
-    ``commit``: what ``@bk_commit`` is set to; ``despite_refused``: likewise, whether the script
-    may commit although changes were refused; ``despite_triggers``: although triggers act on its
-    statements.
+    ``commit``: the value of ``@bk_commit``; ``despite_refused``: whether the script may commit
+    although changes were refused; ``despite_triggers``: although triggers act on its statements.
     """
 
     title: str = "undo"
@@ -59,8 +58,8 @@ class SqlOptions:
 def script(plans: Iterable[Plan], options: SqlOptions | None = None) -> Iterator[str]:
     """The lines of the script, each with its line end; ``plans`` are read one at a time.
 
-    A plan that is refused, or that SQL cannot say, becomes a comment with the reason, counted in
-    the verdict.
+    A plan that is refused, or that SQL cannot express, becomes a comment with the reason and is
+    counted in the verdict.
     """
     for block in Script(plans, options).blocks():
         yield from block.decode("ascii").splitlines(keepends=True)
@@ -80,7 +79,7 @@ class Script:
         self._acted = set[Acted]()
 
     def blocks(self) -> Iterator[bytes]:
-        """The lines, many at a time where the plans are those of a log."""
+        """The lines, many at a time if the plans are those of a log."""
         from binlogkit.analyses.undoing.plans import Plans
 
         head, tail = _template().split("{statements}\n")
@@ -139,7 +138,7 @@ class Script:
 
 
 def _verdicts(statements: int, refused: int, skipped: int) -> dict[str, str]:
-    """What the script says in the end, and what must hold for it to commit."""
+    """The script's verdicts, and the condition for its commit."""
     left = [f"{_changes(skipped)} skipped"] if skipped else []
     left += [f"{_changes(refused)} refused and not carried out"] if refused else []
     rest = " and ".join(left)
@@ -168,7 +167,7 @@ def _template() -> str:
 
 
 def _told(options: SqlOptions, plans: Iterable[Plan]) -> list[str]:
-    """What the script does, whose changes, the gaps that its plans stand over, what they assume."""
+    """What the script does, whose changes, the gaps and the assumptions of its plans."""
     facts = (getattr(plans, name, ()) for name in ("chosen", "later", "gaps", "assumes", "needs"))
     chosen, later, gaps, assumes, needs = facts
     return [

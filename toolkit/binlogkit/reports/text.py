@@ -1,6 +1,6 @@
 """Reports as text: for a terminal of some width, or plain for a file or a pipe.
 
-Nothing of a log reaches the terminal but printable characters, and no markup is read in it.
+Only printable characters of a log reach the terminal, and they are not parsed as markup.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _INDENT = "  "
 
 
 def render(report: Report, on: Screen | None = None) -> Iterator[str]:
-    """The text of ``report``, in pieces that end with line ends.
+    """The text of ``report``, in pieces that end with a line end.
 
-    ``on``: the terminal to fit; None for plain text, whose tables keep their full width and whose
-    prose is 80 columns wide.
+    ``on``: the terminal to fit; None for plain text, with tables of full width and prose of 80
+    columns.
     """
     width = on.width if on else _WIDTH
     yield from _heading(report.title, "=", width)
@@ -82,7 +82,10 @@ def write_states(
     tables: Iterable[tuple[tuple[str, str], Iterable[pa.RecordBatch]]], output: Output
 ) -> int:
     """Write the rows of several tables, by (db, table), each row with its table's name; returns how
-    many. Values are JSON text in a table, too: the tables' columns differ."""
+    many.
+
+    Values are JSON text even in a table: the tables' columns differ.
+    """
     return write_batches(written_schema(TABLE_STATE), _named(tables), output)
 
 
@@ -99,7 +102,7 @@ def _named(
 
 
 def _flat(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    """A state's rows for people: every value in a column of its own."""
+    """A state's rows for people: one column per value."""
     for batch in batches:
         columns = (batch.column(field.name).to_pylist() for field in STATE)
         for values, unknown in zip(*columns, strict=True):
@@ -128,7 +131,7 @@ def _prose(text: str, width: int) -> Iterator[str]:
 
 
 def _pairs(pairs: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
-    """Label and value on a line, the values below each other where they are long."""
+    """Label and value on a line; long values below each other."""
     labels = [one_line(label) for label, _ in pairs]
     column = min(max(map(len, labels), default=0), width // 3) + 2
     for label, (_, value) in zip(labels, pairs, strict=True):
@@ -158,7 +161,7 @@ def _part(part: Part, on: Screen | None, width: int) -> Iterator[str]:
             mark = {"bad": "!! ", "warn": "! "}.get(part.tone, "")
             yield from _prose(mark + part.text, width)
     else:
-        assert isinstance(part, Figure)  # a picture has no text but its caption, which a table has
+        assert isinstance(part, Figure)  # a picture: its caption is that of a table
 
 
 def _table(part: Table, on: Screen | None, width: int) -> Iterator[str]:
@@ -193,9 +196,9 @@ def _table(part: Table, on: Screen | None, width: int) -> Iterator[str]:
 def _columns_that_fit(
     names: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[bool], on: Screen
 ) -> int:
-    """How many of the columns a terminal can show side by side, all where two do not fit.
+    """How many of the columns a terminal can show side by side; all if two do not fit.
 
-    A report's tables have what matters first, so the last columns go.
+    A report's tables have important columns first, so the last ones are dropped.
     """
     from rich.cells import cell_len
 

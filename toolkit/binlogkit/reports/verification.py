@@ -44,7 +44,7 @@ def verification_report(
 ) -> Report:
     """The report of a verification's findings and files (records), for html and text.
 
-    ``unreadable``: what is to be said of inputs that were not read.
+    ``unreadable``: notes on inputs that were not read.
     """
     grades = Counter(str(row["grade"]) for row in findings)
     worst = next((grade for grade in ("damage", "warning") if grades[grade]), "note")
@@ -69,7 +69,7 @@ def verification_report(
 
 
 def _findings(rows: Sequence[Mapping[str, Any]]) -> list[Part]:
-    """The findings, and what each of their codes means for the data."""
+    """The findings, and the meaning of each of their codes."""
     columns = [c for c in _FOUND if any(row.get(c.name) is not None for row in rows)]
     meanings = list(dict.fromkeys((row["code"], row["meaning"]) for row in rows))
     parts: list[Part] = [Table(rows, columns, tone_by="grade", tones=_TONES, limit=1000)]

@@ -4,43 +4,42 @@
 >>> spark = session()
 >>> spark.read.format("binlog").option("table", "shop.orders").load("/backup/binlog.00000?")
 
-A session that runs already gets the format by ``register(spark)``: a plain one finds it by its name
-only where PYSPARK_PYTHON, or else the first ``python3`` on PATH, is a Python that has binlogkit.
+A running session gets the format by ``register(spark)``. It finds the format by name only if
+PYSPARK_PYTHON, or else the first ``python3`` on PATH, is a Python that has binlogkit.
 
-``load`` takes a path, folder, glob, index file, URL or a list of them; what it names is read as one
-log, a file a partition. Of row changes a file of more than 64 MB (option ``splitBytes``) is
-several, cut between transactions, unless it is damaged or cannot be read from any place on (gzip
-and the like). The compiled kernel decodes them, one core a task, and hands Arrow batches over. In
-SQL: ``CREATE TEMP VIEW v USING binlog OPTIONS (path '…')``. Options, in any case, with or without
-underscores:
+``load`` takes a path, folder, glob, index file, URL or a list of them. All are read as one log, one
+partition per file. For row changes a file of more than 64 MB (option ``splitBytes``) is split
+between transactions, unless it is damaged or compressed (gzip and the like). The compiled kernel
+decodes with one core per task and delivers Arrow batches. In SQL: ``CREATE TEMP VIEW v USING binlog
+OPTIONS (path '…')``. Options, in any case, with or without underscores:
 
 ``table``
     that table's changes column by column: provenance, ``seq``, ``tx``, ``before`` and ``after`` as
     structs, their states and ``raw`` cells; without it the columns of ``binlogkit rows``
 ``records``
     another frame of the log: ``changes`` (the rows with ``source``, ``seq`` and ``tx``, by which
-    analyses order), ``changelog`` (committed changes of one table as flat rows, an image each, for
+    analyses order), ``changelog`` (committed changes of one table as flat rows, one per image, for
     change data feeds: docs/spark.md; also as option ``what``), ``events``, ``transactions``,
-    ``statements``, ``boundaries``, ``damages``, ``gaps`` (where changes may be missing: of that a
-    GapWarning stands on the driver's standard error, whatever is read)
+    ``statements``, ``boundaries``, ``damages``, ``gaps`` (where changes may be missing; whatever is
+    read, a GapWarning on the driver's standard error reports it)
 ``op``, ``gtid``, ``thread``, ``serverId``, ``source``, ``where``, ``excludeTable``, ``startTime``,
 ``stopTime``, ``timezone``, ``startPosition``, ``stopPosition``
     the common filters; several values with commas or as a JSON list
 ``index``
-    a folder that ``binlogkit index``, or :func:`index` on the cluster, has made of the logs: the
-    driver then reads only those that it does not know
+    a folder made of the logs by ``binlogkit index``, or by :func:`index` on the cluster: the driver
+    then reads only logs that are not in it
 ``schema``, ``schemaFrom``, ``charset``, ``onDamage``, ``name``, ``duplicates``, ``keyring``,
 ``keyFile``, ``storageOptions`` (JSON)
     as the arguments of :func:`binlogkit.open`; with ``onDamage=report`` the frame of
-    ``records=damages`` holds what was gone past
+    ``records=damages`` holds what was skipped
 ``startingOffset`` (``earliest``, ``latest``), ``base``, ``maxFilesPerTrigger``,
 ``maxBytesPerTrigger``
-    of ``spark.readStream``, which follows logs that are being written (docs/spark.md): where a
-    stream without a checkpoint begins, the snapshot whose rows begin a changelog, and what a batch
-    takes at most
+    for ``spark.readStream``, which follows logs that are being written (docs/spark.md): where a
+    stream without a checkpoint begins, the snapshot whose rows begin a changelog, and the limits of
+    a batch
 
-Columns, fields of the images and other types for them are chosen with ``.schema("…")``; so are the
-columns of a table whose versions do not unite. Importing this module imports no PySpark.
+``.schema("…")`` chooses columns, fields of the images and other types for them; a table whose
+versions cannot be united needs it. Importing this module imports no PySpark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Arrow types that Spark's transport wants, on every version of PySpark."""
+"""The Arrow types that Spark's transport needs, on every version of PySpark."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-# Before PySpark 4.2 timestamps were UTC without being asked.
+# Before PySpark 4.2 timestamps were always UTC.
 _UTC: dict[str, Any] = (
     {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
 )
 
 
 def wanted_schema(schema: StructType) -> pa.Schema:
-    """What the batches of a source with these columns must have."""
+    """The types that the batches of a source with these columns must have."""
     return to_arrow_schema(schema, **_UTC)

@@ -19,7 +19,7 @@ _UINT64_DIGITS = 20
 
 
 def carried_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema with a type that Spark carries for each; metadata kept."""
+    """The schema with a type that Spark carries for each field; metadata is kept."""
     return pa.schema([_carried_field(f) for f in schema], metadata=schema.metadata)
 
 
@@ -47,8 +47,8 @@ def carry(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A canonical batch in ``schema``: columns and image fields chosen by name, types as it says.
 
     An image field that this version of the table lacks is *not in the image*; the states and the
-    raw cells are numbered as the image fields of ``schema``. SchemaError: values do not go
-    into the type.
+    raw cells are numbered as the image fields of ``schema``. SchemaError: values do not fit the
+    type.
     """
     table = ".".join(json.loads(batch.schema.metadata[b"binlogkit:table"]))
     own = {field.name: field for field in batch.schema.field("before").type}
@@ -66,7 +66,7 @@ def carry(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def fit(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
-    """A column in another type. SchemaError: a value does not go into it."""
+    """A column in another type. SchemaError: a value does not fit it."""
     if column.type == kind:
         return column
     if pa.types.is_dictionary(column.type):

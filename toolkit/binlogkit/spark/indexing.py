@@ -1,4 +1,4 @@
-"""An index of logs (log/index), made by Spark's tasks: the driver reads none of them."""
+"""An index of logs (log/index), made by Spark's tasks: the driver reads no logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-#: Bytes of logs that one task reads, at least, unless a log alone has more.
+#: Minimum bytes of logs that one task reads, unless a log alone has more.
 TASK_BYTES = 256 << 20
 
 
@@ -39,14 +39,14 @@ def index(
     task_bytes: int = TASK_BYTES,
     queries: bool = True,
 ) -> Updated:
-    """Bring an index up to date: each task reads some of the logs that it does not know.
+    """Bring an index up to date: each task reads some of the logs that are new to it or changed.
 
-    ``paths``: what :func:`binlogkit.open` takes, but for bytes and files that are open; ``out``: a
-    folder that the driver and all workers share, as the logs are; ``task_bytes``: of logs that a
-    task reads at least; ``queries``: whether what it keeps of transactions has their first
-    statement; ``keyring``, ``key_file``, ``storage_options``: as there. The driver looks at the
-    ends of each log only, of a store at its listing. Relay logs that go on inside a transaction,
-    which belong together, it reads itself. Errors: InputError, EmptyInputError, WriteError.
+    ``paths``: what :func:`binlogkit.open` takes, except bytes and open files; ``out``: a folder
+    that the driver and all workers share, as the logs are; ``task_bytes``: minimum bytes of logs
+    for a task; ``queries``: whether to keep the first statement of each transaction; ``keyring``,
+    ``key_file``, ``storage_options``: as there. The driver reads only both ends of each log, or a
+    store's listing. Relay logs that share a transaction belong together; the driver reads those
+    itself. Errors: InputError, EmptyInputError, WriteError.
     """
     named = paths if isinstance(paths, (str, Path)) else list(paths)
     storage = given_options(storage_options)
@@ -64,7 +64,7 @@ def index_logs(
     task_bytes: int = TASK_BYTES,
     queries: bool = True,
 ) -> Updated:
-    """The same of logs that were found; ``storage``: what opens those of a store."""
+    """The same for logs that were found; ``storage``: the options for a store's logs."""
     kept = Index(Path(out).absolute(), queries=queries)
     fresh = kept.unknown(carriers)
     tasks = list(_tasks([carriers[i] for i in fresh], task_bytes))
@@ -81,7 +81,7 @@ def index_logs(
 
 
 def _tasks(carriers: Sequence[Carrier], least: int) -> Iterator[list[str]]:
-    """The logs that each task reads, by what opens them."""
+    """The logs that each task reads, with what opens them."""
     found: list[str] = []
     size = 0
     for carrier in carriers:
@@ -98,7 +98,8 @@ def _tasks(carriers: Sequence[Carrier], least: int) -> Iterator[list[str]]:
 def _run(
     spark: SparkSession, tasks: Sequence[list[str]], work: Any
 ) -> tuple[Batches, dict[str, str], set[str]]:
-    """What the tasks wrote; the logs that cannot be kept, and why; and those that go on."""
+    """The tasks' batches; the logs that cannot be kept, with the reason; and those that continue in
+    the next."""
     batches: Batches = {}
     left: dict[str, str] = {}
     going_on: set[str] = set()
@@ -118,7 +119,7 @@ def _run(
 
 
 def _worker(folder: str, queries: bool, keys: KeyFiles, storage: StorageOptions) -> Any:
-    """What a task does with the texts of its rows; options that open a store are in no text."""
+    """A task's work on the texts of its rows; a store's options are in no text."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -136,7 +137,7 @@ def _worker(folder: str, queries: bool, keys: KeyFiles, storage: StorageOptions)
 
 
 def _read(carriers: Sequence[Carrier], kept: Index) -> dict[str, Any]:
-    """Read the logs of one task and write a batch of what they tell."""
+    """Read one task's logs and write a batch of the index."""
     stamps = {carrier.name: stamp_or_none(carrier) for carrier in carriers}
     going_on: list[str] = []
 
@@ -154,7 +155,7 @@ def _read(carriers: Sequence[Carrier], kept: Index) -> dict[str, Any]:
 
 
 def _chains(carriers: Sequence[Carrier], going_on: set[str]) -> Iterator[tuple[int, int]]:
-    """Logs of which the first goes on in the next: the first, and the one after the last."""
+    """Logs of which the first continues in the next: the first, and the one after the last."""
     at = 0
     while at < len(carriers):
         end = at + 1

@@ -1,7 +1,7 @@
 """Whether a worker's Python has binlogkit.
 
-A worker's Python without binlogkit cannot load anything of this package, not even an error. What
-is said there is therefore made of local functions, which cloudpickle ships by value.
+A worker's Python without binlogkit cannot load anything of this package, not even an error. So the
+error is raised by local functions, which cloudpickle ships by value.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Callable
 
 
 class Needed:
-    """Shipped in front of what needs binlogkit: ModuleNotFoundError with words where it is not."""
+    """Shipped ahead of what needs binlogkit; raises ModuleNotFoundError with a message if it is
+    missing."""
 
     def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
         return installed_check(), ()
 
 
 def installed_check() -> Callable[[], None]:
-    """A function that raises ModuleNotFoundError, with words, where binlogkit is not installed."""
+    """A function that raises ModuleNotFoundError, with a message, if binlogkit is not installed."""
 
     def check() -> None:
         import importlib.util

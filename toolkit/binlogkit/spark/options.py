@@ -1,7 +1,7 @@
-"""What a user asks of the data source: Spark's options -> typed, checked, plain values.
+"""The data source's options: Spark's texts -> typed, checked, plain values.
 
-Spark lower-cases the keys and gives every value as text; so a key is recognised whatever its case,
-underscores and hyphens (``startTime``, ``start_time``, ``start-time``).
+Spark lower-cases the keys and gives every value as text; so case, underscores and hyphens of a key
+do not matter (``startTime``, ``start_time``, ``start-time``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from binlogkit.rows.filters import Filters
 from binlogkit.sources.carriers.storage import StorageOptions, parsed
 from binlogkit.sources.keyring import KeyFiles, key_files
 
-# What the source can give; see spark/splits/kinds.py.
+# The kinds of output of the source; see spark/splits/kinds.py.
 KINDS = (
     "rows", "changes", "changelog", "events", "transactions", "statements", "boundaries", "damages",
     "gaps",
@@ -29,7 +29,7 @@ READING = (
     "schema", "schema_from", "charset", "on_damage", "name", "duplicates", "keyring", "key_file",
     "storage_options",
 )  # fmt: skip
-#: Those that a stream alone has.
+#: Options of streams only.
 STREAMING = ("base", "starting_offset", "max_files_per_trigger", "max_bytes_per_trigger")
 SPLIT_BYTES = 64 << 20
 _LOCAL_URI = re.compile(r"^file:(?://)?(?=/[^/])")
@@ -42,12 +42,12 @@ class ScanOptions:
 
     ``filters``: keywords of :meth:`Filters.build`; ``schema``: path of a SQL file; ``schema_from``:
     a live server; ``name``: of the logs' server; ``duplicates``: see ReadOptions; ``kind``: one of
-    :data:`KINDS`; ``keyring``, ``key_file``: names of files; ``index``: a folder with what logs
-    tell (log/index), so that the plan is made without reading those; ``storage_options``: what
-    opens URLs; ``split_bytes``: of a log, behind which another split of it begins where a
-    transaction does. Of streams alone: ``base``: a snapshot of the table, whose rows come first;
-    ``starting_offset``: ``earliest`` or ``latest``, where one without a checkpoint begins;
-    ``max_files_per_trigger``, ``max_bytes_per_trigger``: what a batch takes at most.
+    :data:`KINDS`; ``keyring``, ``key_file``: names of files; ``index``: an index folder
+    (log/index), so that the plan is made without reading indexed logs; ``storage_options``: what
+    opens URLs; ``split_bytes``: after so many bytes of a log a new split begins at the next
+    transaction. For streams only: ``base``: a snapshot of the table, whose rows come first;
+    ``starting_offset``: ``earliest`` or ``latest``, where a stream without a checkpoint begins;
+    ``max_files_per_trigger``, ``max_bytes_per_trigger``: the limits of a batch.
     """
 
     paths: tuple[str, ...]
@@ -77,22 +77,22 @@ class ScanOptions:
 
     @property
     def typed(self) -> bool:
-        """Whether it is one table's changes that are wanted, column by column."""
+        """Whether one table's typed changes are wanted."""
         return self.table is not None and self.of_rows
 
     @property
     def of_rows(self) -> bool:
-        """Whether it is row changes that are wanted."""
+        """Whether row changes are wanted."""
         return self.kind in ("rows", "changes", "changelog")
 
     def wanted(self) -> Filters:
-        """The filters, with the table; UsageError for what means nothing."""
+        """The filters, with the table; UsageError for contradictory ones."""
         wanted = Filters.build(table=self.table, **self.filters)
         return wanted if self.of_rows else wanted.without_where(self.kind)
 
 
 def parse_options(options: Mapping[str, str]) -> ScanOptions:
-    """The scan that Spark's options ask for. UsageError: an option that there is not, a value."""
+    """The scan for Spark's options. UsageError: an unknown option or a bad value."""
     given = _recognised(options)
     filters = {name: _value(name, parse, given) for name, parse in _FILTERS.items()}
     plain: dict[str, Any] = {name: given[name] for name in _PLAIN if name in given}
@@ -214,10 +214,10 @@ _FILTERS: dict[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("gtid", "start_time", "stop_time", "timezone"), _text),
     "where": _conditions,
 }
-# What is asked for by the name of its field.
+# Set through the name of their field.
 _SIZES = ("split_bytes", "max_files_per_trigger", "max_bytes_per_trigger")
 _PLAIN = ("table", *READING, "index", "base", "starting_offset", *_SIZES)
-# How each option is spelled in Spark's own manner.
+# Each option in Spark's own spelling.
 _SPELLED = {
     name: name[0] + name.title().replace("_", "")[1:]
     for name in ("path", "paths", "records", *_PLAIN, *_FILTERS)

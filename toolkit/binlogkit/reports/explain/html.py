@@ -1,7 +1,7 @@
-"""Explained events as one HTML file: the bytes in colours, each leading to its field.
+"""Explained events as one HTML file: coloured bytes, each linked to its field.
 
-Everything is escaped by the template engine, and nothing but printable characters comes from the
-log; html.py says what else holds for the file.
+Everything is escaped by the template engine, and only printable characters come from the log; for
+the file's other properties see html.py.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _DEEPEST = 9
 def render(walks: Sequence[EventWalk]) -> str:
     """The HTML of these events; encode it as UTF-8.
 
-    Of an event the first :data:`MOST_BYTES` and :data:`MOST_ROWS` are shown; it says what is not.
+    Of an event the first :data:`MOST_BYTES` and :data:`MOST_ROWS` are shown; the file says what is
+    left out.
     """
     events = [_event(walk, number) for number, walk in enumerate(walks)]
     files = list(dict.fromkeys(printable(walk.raw.file) for walk in walks))
@@ -51,7 +52,7 @@ def render(walks: Sequence[EventWalk]) -> str:
 
 
 def fragment(walks: Sequence[EventWalk]) -> str:
-    """What a notebook shows: a table per event, without style sheet."""
+    """The notebook's display: a table per event, without style sheet."""
     parts = Markup("").join(Markup("<th>{}</th>").format(name) for name in _COLUMNS)
     head = Markup("<thead><tr>{}</tr></thead>").format(parts)
     out = []
@@ -94,7 +95,7 @@ def _event(walk: EventWalk, number: int) -> dict[str, Any]:
 
 
 def _rows(walk: EventWalk) -> Iterator[dict[str, Any]]:
-    """The lines of the table: parts, what is said of them, what is wrong with them."""
+    """The lines of the table: parts, their meanings, and problems."""
     tone = number = 0
     for depth, part in walk.root.walk():
         if not depth:
@@ -124,9 +125,10 @@ def _rows(walk: EventWalk) -> Iterator[dict[str, Any]]:
 def _dump(
     walk: EventWalk, rows: Sequence[dict[str, Any]], number: int
 ) -> list[tuple[str, Markup, str]]:
-    """Lines of bytes, and their text; a byte has its tone, its field's line and what it says.
+    """Lines of bytes and their text; a byte has its tone, its field's line and its meaning.
 
-    A link is filled in once for each field, not for each byte: that took half of a page's time.
+    A link is filled in once for each field, not for each byte: that took half of the time for a
+    page.
     """
     shown = min(len(walk.data), MOST_BYTES)
     cells: list[str] = []
@@ -141,6 +143,6 @@ def _dump(
     for at in range(0, len(cells), _PER_LINE):
         line = cells[at : at + _PER_LINE]
         text = "".join(chr(b) if 32 <= b < 127 else "·" for b in walk.data[at : at + len(line)])
-        links = Markup("".join(line))  # noqa: S704  what is said of a byte is escaped above
+        links = Markup("".join(line))  # noqa: S704  its parts are escaped above
         lines.append((f"{at:06d}", links, "   " * (_PER_LINE - len(line)) + text))
     return lines

@@ -1,6 +1,6 @@
-"""An explained event as text: its bytes on the left, what they say on the right.
+"""An explained event as text: its bytes on the left, their meaning on the right.
 
-Nothing of the log reaches the terminal but printable characters.
+Only printable characters of the log reach the terminal.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HEADS = ("offset", "size", "bytes", "field", "value", "meaning")
 
 
 def render(walk: EventWalk, width: int | None = None) -> Iterator[str]:
-    """The text of one event, in pieces that end with line ends; ``width``: of the screen."""
+    """The text of one event, in pieces that end with a line end; ``width``: of the screen."""
     yield from (f"{line}\n" for line in heading(walk))
     yield "\n"
     if not walk.data:
@@ -52,7 +52,7 @@ def render_part(data: bytes, root: FieldPart, width: int | None = None) -> Itera
 
 
 def heading(walk: EventWalk) -> list[str]:
-    """What the event is, where it stands, what is wrong with it."""
+    """What the event is, its place, and problems."""
     raw = walk.raw
     what = walk.root.meaning
     what = walk.root.field if not what or what in walk.problems else what
@@ -65,7 +65,7 @@ def heading(walk: EventWalk) -> list[str]:
 
 
 def shown_value(value: object) -> str:
-    """A value as text on one line, cut when it is long; empty where the bytes say it."""
+    """A value as text on one line, cut when it is long; empty if the bytes say it."""
     if value is None or isinstance(value, bytes):
         return ""
     text = "''" if value == "" else cell_text(value)
@@ -75,7 +75,8 @@ def shown_value(value: object) -> str:
 
 
 def hex_lines(data: bytes, per_line: int = 8, most: int = _MOST_LINES) -> list[str]:
-    """Bytes in hexadecimal, so many on a line; of many lines the first ones and how many more."""
+    """Bytes in hexadecimal, so many on a line; if there are many lines, the first ones and a count
+    of the rest."""
     starts = range(0, len(data), per_line)
     lines = [data[i : i + per_line].hex(" ") for i in starts[:most]]
     if len(starts) > most:
@@ -84,7 +85,7 @@ def hex_lines(data: bytes, per_line: int = 8, most: int = _MOST_LINES) -> list[s
 
 
 def _rows(data: bytes, root: FieldPart, per_line: int) -> Iterator[tuple[str, ...]]:
-    """The cells of each line: a part, a bit of it, what is wrong with it."""
+    """The cells of each line: a part, a bit of it, a problem."""
     for depth, part in root.walk():
         if not depth:
             continue
@@ -124,7 +125,7 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
 
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
-    """The lines of a row; a long value stands below the meaning, as wide as both columns."""
+    """The lines of a row; a long value goes below the meaning, as wide as both columns."""
     if "\n" not in row[2] and all(_width(c) <= w for c, w in zip(row, widths, strict=True)):
         yield _line(row, widths)
         return
@@ -142,7 +143,7 @@ def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
 
 
 def _folded(text: str, width: int, column: int) -> list[str]:
-    """The lines of a cell: of the bytes as they are, of the others broken at the width."""
+    """The lines of a cell: bytes as they are, others broken at the width."""
     if column < 3:
         return text.split("\n")
     if len(text) <= width and text.isascii():

@@ -1,10 +1,11 @@
-"""Landing: logs become Delta tables, a folder for each table, each change once.
+"""Landing: logs become Delta tables, a folder for each table; each change lands once.
 
-:mod:`.landing` is the way through; :mod:`.spans` says what lands together, :mod:`.writing` is what
-tasks do, :mod:`.tables` commits, :mod:`.journal` remembers; :mod:`.shape` and :mod:`.masks` say
-with which columns; :mod:`.reading`, :mod:`.restoring` (with :mod:`.ledger`, :mod:`.restored`) and
-:mod:`.states` read what has landed. :mod:`.current_tables` (with :mod:`.current_rows`,
-:mod:`.merging`) keeps the rows that there are now, :mod:`.compaction` makes few files of many.
+:mod:`.landing` is the main loop; :mod:`.spans` decides what lands together, :mod:`.writing` is the
+tasks' work, :mod:`.tables` commits, :mod:`.journal` keeps the progress; :mod:`.shape` and
+:mod:`.masks` define the columns; :mod:`.reading`, :mod:`.restoring` (with :mod:`.ledger`,
+:mod:`.restored`) and :mod:`.states` read landed tables. :mod:`.current_tables` (with
+:mod:`.current_rows`, :mod:`.merging`) keeps the current rows, :mod:`.compaction` merges small
+files.
 """
 
 from binlogkit.spark.landing.compaction import compact

@@ -1,8 +1,8 @@
-"""Many small files of a landing become few: the library's compaction, where it changes no row.
+"""Merges a landing's small files: the library's compaction, where it changes no row.
 
-The library gives files that lack a column, which the table has since, that column. Then they no
-longer tell that their rows were written before it (:mod:`.reading`), so that a day in which some
-files lack one is left as it is.
+The library adds columns that the table got later to files that lack them. Such files then no longer
+show that their rows are older than the column (:mod:`.reading`). So a day in which some files lack
+a column is left as it is.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from binlogkit.spark.landing.writing import FILE_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What became of a table's small files: ``before``, ``after``: how many; ``left``: partitions
-    with several that stay, since they lack columns that came later."""
+    """The result for a table's small files.
+
+    ``before``, ``after``: how many; ``left``: partitions with several that stay, since they lack
+    columns that came later.
+    """
 
     folder: str
     before: int
@@ -34,8 +37,8 @@ class Compacted:
 def compact(out: str | Path, *, file_bytes: int = FILE_BYTES) -> list[Compacted]:
     """Compact the tables of a landing, its journal and its current-state tables.
 
-    ``file_bytes``: of a file afterwards, about. What readers have open stays until it is vacuumed.
-    UsageError: deltalake is not installed; WriteError.
+    ``file_bytes``: the approximate size of a file afterwards. Files that readers have open stay
+    until vacuum. UsageError: deltalake is not installed; WriteError.
     """
     needed()
     found = [_compact(Path(out), folder, file_bytes) for folder in _folders(Path(out))]
@@ -70,7 +73,7 @@ def _compact(out: Path, folder: Path, file_bytes: int) -> Compacted:
         chosen = [(n, "=", "" if v is None else v) for n, v in zip(partitions, key, strict=True)]
         try:
             done = table.optimize.compact(chosen or None, target_size=file_bytes)
-        except CommitFailedError:  # another one was before us
+        except CommitFailedError:  # another one was faster
             continue
         except (DeltaError, OSError) as exc:
             raise WriteError(str(folder), str(exc)) from exc

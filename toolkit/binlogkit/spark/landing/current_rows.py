@@ -1,4 +1,4 @@
-"""The rows of current-state tables: as they are stored, and as a replay has them."""
+"""The rows of current-state tables: as stored, and as in a replay."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from binlogkit.spark.splits.changelog import STATES
 
 _INSERT = "insert"
 _AT = "\0at"
-#: Names with quotes and dots are taken apart by the library (deltalake 1.6.6).
+#: The library parses names with quotes and dots (deltalake 1.6.6).
 _PLAIN = re.compile(r"[^\W\d][\w ]*(?<! )")
 
 
 def flat_rows(rows: pa.Table, taken: Sequence[tuple[Restored, Any]]) -> pa.Table:
-    """A state's rows as they are stored: where each was written last, then its columns.
+    """A state's rows as they are stored: where each was last written, then its columns.
 
-    ``taken``: the changes that made them, and the numbers that these have.
+    ``taken``: the changes behind them, with the changes' numbers.
     """
     fields = list(rows.schema.field("values").type)
     schema = current_schema(fields)
@@ -105,9 +105,9 @@ def as_inserts(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def touched_keys(flat: pa.Table, key: Sequence[str]) -> pa.Table | None:
-    """The keys that changes name, each once; None where one does not name its row's.
+    """The distinct keys that changes name; None if a change does not name its row's.
 
-    What an update's image after it lacks of the key is as in the one before it.
+    A key part missing in an update's after image is as in the before image.
     """
     if not set(key) <= set(flat.column_names):
         return None
@@ -136,13 +136,15 @@ def key_rows(folder: Path, keys: pa.Table) -> pa.Table:
 
 
 def mergeable(schema: pa.Schema) -> bool:
-    """Whether all names of a state's columns mean themselves in the library's conditions."""
+    """Whether the library's conditions accept all names of a state's columns literally."""
     return all(_PLAIN.fullmatch(one.name) for one in schema.field("values").type)
 
 
 def net_rows(made: pa.Table, touched: pa.Table, key: Sequence[str]) -> pa.Table | None:
-    """What is to be merged: rows as they are now, and keys that none has any more; None where a
-    row's key is not known."""
+    """The rows to merge: present rows, and keys that no row has any more.
+
+    None if a row's key is not known.
+    """
     names = list(key)
     if any(made[name].null_count for name in names):
         return None

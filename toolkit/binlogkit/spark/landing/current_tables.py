@@ -1,10 +1,10 @@
-"""Current-state tables: the rows that landed tables have now, a Delta table each below ``current``.
+"""Current-state tables: the present rows of landed tables, a Delta table each under ``current``.
 
-Where only whole changes came since, in order, of a table with a key, they are merged by it; where
-anything else did (DDL, statements that wrote rows, gaps, logs that came late), the table is
-replayed from all that has landed, as :meth:`Landing.state` does, and written anew. Both give the
-same rows. A commit carries the number of the last batch that is in it as Delta's application
-transaction, and as its ``userMetadata`` what is known of the rows, so that a number counts once.
+If only complete, ordered changes of a table with a key have landed since, they are merged by the
+key. After anything else (DDL, statements that wrote rows, gaps, late logs) the table is replayed
+from everything that has landed, as :meth:`Landing.state` does, and rewritten. Both give the same
+rows. A commit has the number of its last batch as Delta's application transaction, and facts about
+the rows as ``userMetadata``, so that a number counts once.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from binlogkit.log.states.history import TableFacts
 
 Name = tuple[str, str]
-#: Findings of a state that rows can be merged onto all the same.
+#: Findings of a state that do not prevent merging into it.
 _HARMLESS = {"altered", "no_beginning"}
 _ATTEMPTS = 20
 
@@ -72,10 +72,10 @@ def keep_current(
 ) -> list[Kept]:
     """Bring the current-state tables of a landing up to date with what has landed.
 
-    ``tables``: ``db.table``, all that have landed without any; ``merge``: what merges rows into a
-    Delta table; ``again``: lands what is left, should another landing have begun. Errors:
-    UsageError (deltalake is not installed, a name without a database); InputError: nothing has
-    landed, or not all that the ledger knows; WriteError.
+    ``tables``: ``db.table``, by default all that have landed; ``merge``: merges rows into a Delta
+    table; ``again``: lands the rest if another landing has begun. Errors: UsageError (deltalake is
+    not installed, a name without a database); InputError: nothing has landed, or not everything in
+    the ledger; WriteError.
     """
     needed()
     for _ in range(_ATTEMPTS):
@@ -108,7 +108,7 @@ def _name(table: str) -> Name:
 
 
 class _Now:
-    """A landing as it is: all that was begun has landed."""
+    """A landing in which every begun batch has landed."""
 
     def __init__(self, out: Path) -> None:
         self.out = out
@@ -122,7 +122,7 @@ class _Now:
         self._check()
 
     def _check(self) -> None:
-        """Whether the rows that were read are those of the batches that are known."""
+        """Check that the rows that were read are those of the known batches."""
         if last_begun(self.out) != self._number:
             raise Moved
 
@@ -168,7 +168,7 @@ class _Now:
     # ---- from all that has landed ---------------------------------------------------------------
 
     def _replayed(self, name: Name, folder: Path, new: _New) -> Kept:
-        """Replay the table, and write it anew."""
+        """Replay the table and rewrite it."""
         new.check_sources()
         taken: list[tuple[Restored, Any]] = []
 
@@ -191,12 +191,12 @@ class _Now:
         how = "replayed"
         return Kept(table, how, len(rows), 0, state.rows_determined, findings)
 
-    # ---- by what came since ---------------------------------------------------------------------
+    # ---- from new changes -----------------------------------------------------------------------
 
     def _merged(
         self, name: Name, folder: Path, new: _New, known: Mapping[str, Any], merge: Merge
     ) -> Kept | None:
-        """Merge what came since; None where something about it is not as expected."""
+        """Merge the new changes; None if something about them is unexpected."""
         target = opened(folder)
         flat = new.rows()
         touched = None if flat is None else touched_keys(flat, known["key"])
@@ -231,7 +231,7 @@ class _Now:
             return None
         inserted, updated, deleted = done
         if inserted + updated != len(made) or updated + deleted != len(before):
-            return None  # it did something else: all is written anew, in the batch's name
+            return None  # it did something else: rewrite everything under the batch's number
         return Kept(
             written_table_name(*name), "merged", len(made), deleted, known["determined"],
             tuple(known["findings"]),
@@ -245,7 +245,7 @@ def _unchanged(table: str, known: Mapping[str, Any]) -> Kept:
 
 
 class _New:
-    """What came of a table after a batch."""
+    """What landed of a table after a batch."""
 
     def __init__(self, now: _Now, name: Name, table: str, last: int) -> None:
         self._now, self._name, self._table, self._last = now, name, table, last
@@ -263,7 +263,7 @@ class _New:
 
     @cached_property
     def _boundaries(self) -> list[Boundary]:
-        """What happened since, to the table or to any."""
+        """The boundaries since, of the table or of any."""
         starts = {
             name: max((s.stop for s in spans if s.batch <= self._last), default=0)
             for i, spans in self._spans
@@ -280,12 +280,13 @@ class _New:
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing did, to tables whose foreign keys change its rows neither."""
+        """Whether nothing happened, neither to it nor to tables whose foreign keys change its
+        rows."""
         return not self._expected and not self._boundaries and not self._struck
 
     @cached_property
     def _struck(self) -> bool:
-        """Whether tables have changed whose foreign keys may change its rows below the log."""
+        """Whether tables have changed whose foreign keys may change its rows without logging."""
         version = max(version_tuple(f.server_version or "") for f in self._ledger.file_facts)
         if version >= CASCADES_LOGGED:
             return False
@@ -313,12 +314,12 @@ class _New:
 
     @property
     def told(self) -> dict[str, Any]:
-        """By which a later look tells that something else has changed."""
+        """Facts that show later whether something else has changed."""
         versions = self._ledger.joined.schemas.get(self._name, [])
         return {"gaps": self.gaps, "versions": len(versions)}
 
     def check_sources(self) -> None:
-        """UsageError: servers that no GTID joins have a table of this name each."""
+        """UsageError: servers that no GTID joins each have a table of this name."""
         there = {i for i, spans in self._spans if any(s.source in self._sources for s in spans)}
         joined = self._ledger.joined
         names = {p.source for p in joined.positions if p.part in there and p.source is not None}
@@ -330,7 +331,7 @@ class _New:
             )
 
     def ordinary(self, known: Mapping[str, Any]) -> bool:
-        """Whether changes of rows alone came, behind what is known, which has no other doubts."""
+        """Whether only row changes came, after what is known, and no other doubts exist."""
         if not known["key"] or self._boundaries or self.told.items() > dict(known).items():
             return False
         findings = {finding["finding"] for finding in known["findings"]}
@@ -340,20 +341,20 @@ class _New:
         return ordinary and self._all_committed()
 
     def _in_order(self) -> bool:
-        """Whether all of it stands behind what was there before."""
+        """Whether all of it comes after what was there before."""
         own = [(i, s) for i, spans in self._spans for s in spans if s.source in self._sources]
         old = [i for i, span in own if span.batch <= self._last]
         new = [i for i, span in own if span.batch > self._last]
         return not old or not new or min(new) >= max(old)
 
     def _numbered(self) -> bool:
-        """Whether an ALTER TABLE gave its rows a key that no log tells."""
+        """Whether an ALTER TABLE gave its rows a key that is in no log."""
         own = self._ledger.boundaries_of(self._name)
         added = {column for b in own if b.alteration for column in b.alteration.added}
         return not added.isdisjoint(self._facts.key)
 
     def _all_committed(self) -> bool:
-        """Whether no transaction that touched it was rolled back, cut or is undecided."""
+        """Whether every transaction that touched it was committed."""
         findings = StateFindings()
         self._counting.note([self._name], findings)
         return not findings.found
@@ -365,7 +366,7 @@ class _New:
         return Counting(ledger, None, StateFindings(), transactional=engine)
 
     def rows(self) -> pa.Table | None:
-        """Its changes, in order; None where they are not those that the journal tells of."""
+        """Its changes, in order; None if they are not those in the journal."""
         found = list(folders(self._now.out, self._name))
         if len(found) != 1:
             return None
@@ -375,7 +376,7 @@ class _New:
         return rows.take(pc.sort_indices(rows["_sequence"]))
 
     def _within(self) -> Iterator[Within]:
-        """Where they stand in ``_sequence`` and ``_commit_version``."""
+        """Their range in ``_sequence`` and ``_commit_version``."""
         for _, spans in self._spans:
             start = 0
             for span in spans:

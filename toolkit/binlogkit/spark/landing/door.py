@@ -52,18 +52,18 @@ def land(
     storage_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Arrived:
-    """Land the committed changes of logs in ``out``, those that have not landed there.
+    """Land the committed changes of logs in ``out``, except those that have landed there.
 
-    ``paths``: what :func:`binlogkit.open` takes, but for bytes and files that are open; ``options``
-    are its others; ``out``: a folder that the driver and all workers share, as the logs are.
+    ``paths``: what :func:`binlogkit.open` takes, except bytes and open files; ``options``: its
+    other arguments; ``out``: a folder that the driver and all workers share, as the logs are.
     ``tables``, ``exclude``: ``db.table`` or ``table``; ``masks``: ``db.table.column=drop``,
-    ``=hash`` (by the key in ``mask_key_file``) or ``=truncate:N``: these stay the same over all
-    landings in a folder. ``batch_bytes``: of logs that land together; ``task_bytes``: that a task
-    reads, at least; ``file_bytes``: of a Parquet file, about. ``current``: tables of the rows that
-    there are now are kept, too; ``compact``: small files then become few.
+    ``=hash`` (by the key in ``mask_key_file``) or ``=truncate:N``: these stay the same for all
+    landings in a folder. ``batch_bytes``: bytes of logs that land together; ``task_bytes``: minimum
+    bytes for a task; ``file_bytes``: approximate size of a Parquet file. ``current``: also keep
+    current-state tables; ``compact``: then merge small files.
 
     Errors: UsageError (other tables or masks than before, deltalake is not installed), InputError,
-    EmptyInputError, SchemaError (a column is called as one of ours), WriteError, and DamageError
+    EmptyInputError, SchemaError (a column has the name of one of ours), WriteError, and DamageError
     before anything of a damaged log lands, unless ``on_damage`` is ``report``.
     """
     named = paths if isinstance(paths, (str, Path)) else list(paths)
@@ -89,7 +89,7 @@ def land_on(
     compact: bool = False,
     **sizes: int,
 ) -> Arrived:
-    """The same of a log that is open; ``storage``: what opens its files in a store."""
+    """The same for a log that is open; ``storage``: options for files in a store."""
     folder = Path(out).absolute()
 
     def lands() -> Arrived:

@@ -1,7 +1,7 @@
-"""The tasks of a batch as a data source, of which each partition writes, and tells its files.
+"""The tasks of a batch as a data source; each partition writes files and returns their list.
 
-So Spark ships each task its own splits, as it does with the partitions of any other source, on
-Connect, too; a task that is tried again writes other files, and only those that are told count.
+So Spark ships each task its own splits, as with the partitions of any other source, also on
+Connect. A task that is retried writes other files, and only the returned ones count.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Task(InputPartition):
 
 
 class _Writer(DataSourceReader):
-    """What writes them; it is shipped to every task, the splits to their own."""
+    """Writes the splits; it is shipped to every task, the splits each to their own."""
 
     def __init__(self, job: Job, tasks: Sequence[Sequence[Split]] = ()) -> None:
         self._job, self._tasks = job, tasks
@@ -64,7 +64,7 @@ class _Writer(DataSourceReader):
 
 
 def _said(error: BinlogKitError) -> dict[str, Any]:
-    """An error, to be raised again where the landing was asked for."""
+    """An error, to be raised again by the caller of the landing."""
     parts: tuple[Any, ...] = (str(error),)
     if isinstance(error, (InputError, DamageError)):
         parts = error.args
@@ -74,7 +74,7 @@ def _said(error: BinlogKitError) -> dict[str, Any]:
 
 
 def files_of(told: Iterable[str]) -> list[list[Written]]:
-    """What tasks told; raises the first error that there is."""
+    """The tasks' results; raises the first error."""
     found = [json.loads(one) for one in told]
     for one in found:
         if isinstance(one, dict):

@@ -1,10 +1,9 @@
-"""Which batches of a landing have begun, and which are done.
+"""The journal of a landing: which batches have begun, and which are done.
 
-``landings``, a Delta table, has a row for each span of logs in a batch, committed before anything
-of it lands; ``landed`` has a row for each of its
-files, committed when the batch is in all of
-them. What has begun and is not done is landed again, from the same spans: tables that have the
-batch already do not take it twice.
+The Delta table ``landings`` has a row for each span of logs in a batch, committed before anything
+of the batch lands. ``landed`` has a row for each of its files, committed when the batch is in all
+of them. A batch that has begun and is not done lands again, from the same spans; tables that have
+the batch already do not take it twice.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ _BEGUN, _DONE = "landings", "landed"
 
 
 class Journal:
-    """The journal of the landing in a folder; ``told``: how it lands, which stays what it is.
+    """The journal of the landing in a folder; ``told``: the landing's settings, which never change.
 
-    UsageError: the landing was begun otherwise.
+    UsageError: the landing was begun with others.
     """
 
     def __init__(self, folder: Path, told: Mapping[str, Any]) -> None:
@@ -54,14 +53,14 @@ class Journal:
         return read_journal(self._begun.parent)
 
     def begin(self, number: int, spans: Sequence[Span]) -> bool:
-        """Begin a batch; whether that is what was begun, or another landing has taken the number
-        since it was read."""
+        """Begin a batch. Returns False if another landing has taken the number since it was
+        read."""
         now = time.time_ns() // 1000
         rows = [asdict(replace(span, batch=number)) | {"begun_at": now} for span in spans]
         return _append(self._begun, number, pa.Table.from_pylist(rows, arrow_schema(LANDING)))
 
     def finish(self, batch: int, written: Sequence[Written]) -> None:
-        """A batch is in all tables; ``written``: its files, or others of the same rows."""
+        """A batch is in all tables; ``written``: its files, or others with the same rows."""
         now = time.time_ns() // 1000
         rows = [
             {
@@ -75,14 +74,14 @@ class Journal:
 
 
 def read_terms(folder: Path) -> dict[str, Any]:
-    """How the landing in a folder lands, empty where none has begun."""
+    """The settings of the landing in a folder; empty if none has begun."""
     table = opened(folder / _BEGUN)
     told: dict[str, Any] = json.loads((table and table.metadata().description) or "{}")
     return told
 
 
 def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
-    """What :meth:`Journal.read` tells. InputError: nothing has landed in the folder."""
+    """The result of :meth:`Journal.read`. InputError: nothing has landed in the folder."""
     table = opened(folder / _BEGUN)
     if table is None:
         raise InputError(str(folder), "nothing has landed there")
@@ -108,7 +107,7 @@ def read_landed(folder: Path) -> pa.Table:
 
 
 def _append(folder: Path, batch: int, table: pa.Table) -> bool:
-    """Append rows to a table of the journal in the name of a batch."""
+    """Append rows to a table of the journal under a batch's number."""
     written = []
     path = folder / f"{uuid.uuid4().hex}.parquet"
     if table.num_rows:

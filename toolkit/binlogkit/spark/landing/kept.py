@@ -1,4 +1,4 @@
-"""What became of a current-state table."""
+"""The result for a current-state table."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What became of a current-state table.
+    """The result for a current-state table.
 
-    ``how``: ``merged``, ``replayed``, ``unchanged`` or ``refused``, which ``reason`` says why;
+    ``how``: ``merged``, ``replayed``, ``unchanged`` or ``refused`` (with the ``reason``);
     ``written``, ``deleted``: rows; ``determined``: whether what has landed determines the rows;
     ``findings``: why it may not (docs/records.md, findings of a state).
     """

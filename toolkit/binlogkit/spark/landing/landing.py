@@ -1,9 +1,9 @@
 """Logs into tables: ``binlogkit land`` and ``binlogkit.spark.land``.
 
-A batch goes through five steps: what the logs tell is brought up to date (log/index), what has not
-landed is begun in the journal, tasks write files, files are committed table by table, the batch is
-done. Whatever ends a landing between two of them, or runs beside it, the next one goes on with the
-batch that was begun, and no row is doubled or lost.
+A batch has five steps: update the ledger (log/index), begin the batch in the journal with what has
+not landed, let tasks write files, commit the files table by table, finish the batch. Whatever
+interrupts a landing between two of them, or runs beside it, the next landing continues the batch
+that was begun, and no row is doubled or lost.
 """
 
 from __future__ import annotations
@@ -36,21 +36,24 @@ from binlogkit.spark.landing.writing import FILE_BYTES, Job, Written, by_folder,
 from binlogkit.spark.options import ScanOptions
 from binlogkit.spark.splits.plan import Scan, Split
 
-#: Bytes of logs, about, that land in one batch.
+#: The approximate bytes of logs that land in one batch.
 BATCH_BYTES = 16 << 30
-#: Bytes of logs that a task reads at least.
+#: The minimum bytes of logs that a task reads.
 TASK_BYTES = 64 << 20
-#: Where what the logs tell is kept.
+#: The folder of the ledger.
 LEDGER = "ledger"
-_COMPLETE = "complete"  # beside it: that all of it has landed
-#: Runs tasks: what each does with its splits; their files.
+_COMPLETE = "complete"  # in the ledger's folder: the note that all of it has landed
+#: Runs tasks: each one's work on its splits; returns their files.
 Run: TypeAlias = Callable[[Job, Sequence[Sequence[Split]]], Iterable[list[Written]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a landing lands, always the same: ``tables``, ``exclude``: those that land, all without
-    any; ``masks``: columns that do not land as they are."""
+    """The settings of a landing, which never change.
+
+    ``tables``, ``exclude``: the tables that land, by default all; ``masks``: columns that do not
+    land as they are.
+    """
 
     tables: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -58,7 +61,7 @@ class Terms:
 
     @property
     def told(self) -> Mapping[str, Any]:
-        """What the journal keeps of it."""
+        """The settings kept in the journal."""
         chosen = {"tables": sorted(self.tables), "exclude": sorted(self.exclude)}
         return {**chosen, **self.masks.told}
 
@@ -70,10 +73,13 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """What a landing did: ``batches``: how many; ``rows``: by table; ``files``: Parquet files;
-    ``spans``: of logs; ``missing``: the GTIDs of XA transactions, or their ids, that were committed
-    and stand in logs that are gone; ``updated``: what its ledger knew; ``current``, ``compacted``:
-    what became of current-state tables and small files, where that was asked for."""
+    """The result of a landing.
+
+    ``batches``: how many; ``rows``: by table; ``files``: Parquet files; ``spans``: of logs;
+    ``missing``: the GTIDs or ids of committed XA transactions whose logs are gone; ``updated``: the
+    result of the ledger's update; ``current``, ``compacted``: the results for current-state tables
+    and small files, if requested.
+    """
 
     updated: Updated
     batches: int = 0
@@ -96,8 +102,11 @@ def land_logs(
     task_bytes: int = TASK_BYTES,
     file_bytes: int = FILE_BYTES,
 ) -> Arrived:
-    """Land what has not landed of a log; ``run``: the tasks; ``updated``: brings the ledger in a
-    folder up to date. Errors: those of :func:`binlogkit.spark.land`."""
+    """Land what has not landed of a log; ``run``: runs tasks; ``updated``: updates the ledger in a
+    folder.
+
+    Errors: those of :func:`binlogkit.spark.land`.
+    """
     needed()
     told = updated(out / LEDGER)
     journal = Journal(out, terms.told)
@@ -142,8 +151,11 @@ def land_logs(
 
 
 class _Complete:
-    """Whether all that the ledger knows of some logs has landed, noted by an earlier landing: then
-    nothing of it need be read. What it knows now counts; whatever changes it undoes the note."""
+    """A note by an earlier landing that everything in the ledger of some logs has landed.
+
+    Then nothing of it need be read. The note holds for the ledger's present content; any change
+    invalidates it.
+    """
 
     def __init__(self, out: Path, log: Log) -> None:
         self._path = out / LEDGER / _COMPLETE
@@ -152,14 +164,14 @@ class _Complete:
 
     @property
     def noted(self) -> bool:
-        """Whether it was."""
+        """Whether the note holds."""
         try:
             return self._path.read_text("ascii") == self._now
         except (OSError, ValueError):
             return False
 
     def note(self) -> None:
-        """Note it. WriteError."""
+        """Write the note. WriteError."""
         made = self._path.with_name(f"{_COMPLETE}.{uuid.uuid4().hex}")
         try:
             made.write_text(self._now, "ascii")
@@ -180,7 +192,7 @@ def _land(job: Job, run: Run, tasks: Iterable[Sequence[Split]], number: int) -> 
 
 
 def _first(spans: Sequence[Span], most: int) -> list[Span]:
-    """As many of them as land together."""
+    """The first spans, up to the size of a batch."""
     found: list[Span] = []
     size = 0
     for span in spans:
@@ -192,23 +204,23 @@ def _first(spans: Sequence[Span], most: int) -> list[Span]:
 
 
 def _place(location: str) -> str:
-    """What opens a log in a process with another working directory, as Spark's may have."""
+    """A log's location for a process with another working directory, as Spark's may have."""
     return location if is_url(location) else os.path.abspath(location)  # noqa: PTH100  links are kept
 
 
 def _opening(log: Log) -> dict[str, Any]:
-    """How a task opens the logs again."""
+    """The arguments with which a task opens the logs again."""
     keys = log.carriers[0].keys
     return {"keyring": keys.keyring, "key_file": keys.key_file}
 
 
-# ---- the logs, and what they tell ----------------------------------------------------------------
+# ---- the logs and their parts --------------------------------------------------------------------
 
 
 def _parts(log: Log, ledger: Path) -> list[Part]:
-    """The parts of all logs that the ledger knows.
+    """The parts of all logs in the ledger.
 
-    What was purged tells of tables, and of transactions that were prepared, all the same.
+    Purged logs still contribute table definitions and prepared transactions.
     """
     index, tables = Index(ledger), ["transactions"]
     gone = index.besides(log.carriers, tables, later=True)

@@ -24,7 +24,7 @@ from binlogkit.spark.landing.spans import Landed, Spans
 
 
 class Ledger:
-    """What the logs of the landing in a folder told. InputError: nothing has landed there.
+    """The ledger's content for the landing in a folder. InputError: nothing has landed there.
 
     ``parts``: of each log, ``joined`` in their order; ``masks``: of the landing.
     """
@@ -63,7 +63,7 @@ class Ledger:
         }
 
     def _plain(self, boundary: Boundary) -> Boundary:
-        """A boundary that knows nothing of columns that are masked."""
+        """A boundary without masked columns."""
         altered, name = boundary.alteration, boundary.new_name or boundary.name
         if not self.masks.masks:
             return boundary
@@ -87,7 +87,7 @@ class Ledger:
         return replace(boundary, alteration=altered, definition=definition, before=before)
 
     def check(self) -> None:
-        """InputError: a landing has not ended, or logs that the ledger knows have not landed."""
+        """InputError: a landing has not ended, or logs in the ledger have not landed."""
         *_, done, known = read_journal(self._out)
         gone = {name: name for name in self.files}
         spans = Spans(self.parts, self.joined, Landed(known), gone)
@@ -101,14 +101,14 @@ class Ledger:
 
     @cached_property
     def boundaries(self) -> list[Boundary]:
-        """What happened to tables, in log order, as far as its transaction counts."""
+        """What happened to tables, in log order, if its transaction counts."""
         happened = self.joined.happened or []
         files = np.array([self.numbers[one.file] for one in happened], np.int64)
         at = self._begun.transactions(files, np.array([one.pos for one in happened], np.int64))
         found: list[Boundary] = []
         copied = {self.parts[p.part].names[0] for p in self.joined.positions if p.seen is not None}
         for one, place in zip(happened, at.tolist(), strict=True):
-            if place < 0 and one.file in copied:  # another log has its transaction
+            if place < 0 and one.file in copied:  # the transaction is in another log
                 continue
             for told_change in one.changes:
                 change = told_change.in_small_letters() if self.joined.folded else told_change

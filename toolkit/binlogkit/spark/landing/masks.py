@@ -1,6 +1,7 @@
 """Columns that do not land as they are: left out, hashed with a key, or cut short.
 
-Statements, which may hold any value, are then left out everywhere, and of a masked cell its bytes.
+Statements, which may hold any value, are then left out everywhere, and so are the bytes of masked
+cells.
 """
 
 from __future__ import annotations
@@ -21,15 +22,18 @@ from binlogkit.rows.filters import TableName, parse_table_name, written_table_na
 
 _HOW = re.compile(r"(?P<how>drop|hash|truncate:(?P<length>\d+))$")
 _LEAST_KEY = 16  # bytes
-#: What holds statements, or values of any column.
+#: What may hold statements, or values of any column.
 _TEXTS = ("_query",)
 _OURS = frozenset(field.name for field in CHANGELOG)
 
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """``table``: that it is about; ``column``: in small letters; ``how``: drop, hash or truncate;
-    ``length``: characters, or bytes, that truncate leaves."""
+    """One mask.
+
+    ``table``: its table; ``column``: in lower case; ``how``: drop, hash or truncate; ``length``:
+    characters or bytes that truncate leaves.
+    """
 
     table: TableName
     column: str
@@ -46,14 +50,15 @@ class Mask:
 
 @dataclass(frozen=True, slots=True)
 class Masks:
-    """All masks of a landing; ``key``: of the hashes, HMAC with SHA-256."""
+    """All masks of a landing; ``key``: for the hashes, HMAC with SHA-256."""
 
     masks: tuple[Mask, ...] = ()
     key: bytes = field(default=b"", repr=False)
 
     @property
     def told(self) -> dict[str, object]:
-        """What a landing keeps of them: none of the key, but by what another one is noticed."""
+        """The masks as a landing keeps them: without the key, but with a check that detects another
+        key."""
         mark = hmac.digest(self.key, b"binlogkit landing", "sha256").hex()[:16] if self.key else ""
         return {"masks": sorted(mask.text for mask in self.masks), "key": mark}
 
@@ -68,7 +73,7 @@ class Masks:
         return self._mask(db, table, column) is not None
 
     def of(self, db: str, table: str, one: pa.Field) -> pa.Field | None:
-        """The column as it lands, None where it does not."""
+        """The column as it lands, None if it does not."""
         mask = self._mask(db, table, one.name)
         if mask is None:
             return one
@@ -80,7 +85,7 @@ class Masks:
         return pa.field(one.name, kind)
 
     def apply(self, db: str, table: str, batch: pa.RecordBatch, plain: pa.Schema) -> pa.RecordBatch:
-        """A batch in the columns ``plain`` with what is masked put into place."""
+        """A batch in the columns ``plain`` with masked values."""
         if not self.masks:
             return batch
         columns, fields = [], []
@@ -122,7 +127,7 @@ def _is(name: TableName, db: str, table: str) -> bool:
 
 
 def _without_bytes(batch: pa.RecordBatch, masked: set[str]) -> pa.RecordBatch:
-    """No bytes or texts of masked cells in ``_cells``."""
+    """Remove the bytes and texts of masked cells from ``_cells``."""
     at = batch.schema.get_field_index("_cells")
     cells = batch.column(at)
     if cells.null_count == len(cells):
@@ -145,7 +150,7 @@ def told_masks(told: Mapping[str, Any]) -> Masks:
 def parse_masks(given: Iterable[str], key_file: str | Path | None = None) -> Masks:
     """``[DB.]TABLE.COLUMN=drop|hash|truncate:N`` each, names in backquotes where they hold dots.
 
-    ``key_file``: with the key that hashes are made with, 16 bytes or more. UsageError, InputError.
+    ``key_file``: holds the key for the hashes, 16 bytes or more. UsageError, InputError.
     """
     masks = tuple(map(_parsed, given))
     key = b""

@@ -1,4 +1,4 @@
-"""Rows into current-state tables: the library's MERGE, or one of Spark's, and rewriting."""
+"""Writing to current-state tables: the library's MERGE, or Spark's, and rewriting."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
     from pyspark.sql import SparkSession
 
-#: By this column of rows to be merged those are told that are deleted.
+#: The column that marks rows to be deleted in rows to be merged.
 GONE = "_gone"
-#: Under this name a commit keeps what is known of the rows; Spark's DESCRIBE HISTORY shows it.
+#: A commit's name for the facts about the rows; Spark's DESCRIBE HISTORY shows it.
 METADATA = "userMetadata"
-#: Merges rows into a table as it was read, by its key, in the name of a batch; how many it
-#: inserted, updated and deleted, None where another one was before it.
+#: Merges rows into a table as it was read, by its key, under a batch's number; returns how many it
+#: inserted, updated and deleted, None if another merge came first.
 Merge: TypeAlias = (
     "Callable[[DeltaTable, Path, pa.Table, Sequence[str], int, Mapping[str, Any]], Merged | None]"
 )
@@ -30,7 +30,7 @@ _SPARK = "spark.databricks.delta."
 
 
 def known_of(folder: Path) -> dict[str, Any] | None:
-    """What the last commit of rows says of them; None where nothing does any more."""
+    """The facts in the last commit of rows; None if no commit has them any more."""
     table = opened(folder)
     if table is None:
         return None
@@ -52,7 +52,7 @@ def _properties(number: int, known: Mapping[str, Any]) -> Any:
 
 
 def write_anew(folder: Path, rows: pa.Table, number: int, known: Mapping[str, Any]) -> bool:
-    """All rows of a table; whether they count: not where it has the batch already. WriteError."""
+    """Write all rows of a table. Returns False if it has the batch already. WriteError."""
     from deltalake import write_deltalake
     from deltalake.exceptions import CommitFailedError, DeltaError
 
@@ -65,7 +65,7 @@ def write_anew(folder: Path, rows: pa.Table, number: int, known: Mapping[str, An
             str(folder) if table is None else table, rows, mode="overwrite",
             schema_mode="overwrite", commit_properties=_properties(number, known),
         )  # fmt: skip
-    except CommitFailedError:  # another one was before us
+    except CommitFailedError:  # another one was faster
         return False
     except (DeltaError, OSError) as exc:
         raise WriteError(str(folder), str(exc)) from exc
@@ -82,8 +82,8 @@ def merge_here(
 ) -> Merged | None:
     """The library's MERGE, in this process. WriteError.
 
-    Streamed, since otherwise it passes over files by bounds in which decimals of 20 digits are
-    floats, and misses their rows (deltalake 1.6.6).
+    Streamed, since otherwise it skips files by bounds in which decimals of 20 digits are floats,
+    and misses their rows (deltalake 1.6.6).
     """
     from deltalake.exceptions import CommitFailedError, DeltaError
 

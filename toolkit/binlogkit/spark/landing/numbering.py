@@ -1,9 +1,8 @@
-"""Where the changes of landed tables stand among all: of which transaction they are, and a number
-that orders them.
+"""The order of landed changes: their transactions, and a number that sorts them.
 
 A number is that of a stretch of the logs, which begins with a transaction or with what happens to a
-table, shifted left by 32, and the place among the changes there: whoever has the changes of one
-stretch can number them without the others.
+table, shifted left by 32, plus the change's place in the stretch. So the changes of one stretch can
+be numbered without the others.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _NONE = -1
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """What of a ledger orders changes; it goes to tasks.
+    """The part of a ledger that orders changes; it goes to tasks.
 
     ``files``: the number of each log; ``edges``: where the transactions of each begin in the other
     columns: ``starts``, ``ends``, ``tx``, ``commits`` (microseconds, -1 without); ``cuts``: file,
@@ -45,7 +44,7 @@ class Numbering:
 
     @classmethod
     def of(cls, files: Mapping[str, int], transactions: pa.Table) -> Numbering:
-        """Of a ledger's transactions, without what happened to tables."""
+        """From a ledger's transactions, without what happened to tables."""
         file = of_files(files, transactions["file"])
         pos, end, tx = (np.asarray(transactions[name]) for name in ("pos", "end_pos", "tx"))
         commits = np.asarray(transactions["commit_timestamp"].cast(pa.int64()).fill_null(_NONE))
@@ -54,7 +53,7 @@ class Numbering:
         return cls(files, edges, pos[order], end[order], tx[order], commits[order], cuts_of(()))
 
     def transactions(self, files: Integers, pos: Integers) -> Integers:
-        """The transactions that hold events, as places in the columns, -1 without one."""
+        """The transactions that hold events, as places in the columns, -1 for none."""
         found = np.full(len(pos), _NONE)
         for file in np.unique(files).tolist():
             own = np.flatnonzero(files == file)
@@ -70,7 +69,7 @@ class Numbering:
         return self._numbered((none, none, none, none))[1]
 
     def numbers(self, places: Places) -> Integers:
-        """The numbers of changes; of each stretch that they are in all are here."""
+        """The numbers of changes; each of their stretches must be complete."""
         return self._numbered(places)[0]
 
     def _numbered(self, places: Places) -> tuple[Integers, Integers]:
@@ -97,7 +96,7 @@ class Numbering:
 
 
 def cuts_of(places: Sequence[tuple[int, int, int]]) -> Integers:
-    """What stands in ``cuts``."""
+    """The rows of ``cuts``."""
     return np.array([*places], np.int64).reshape(-1, 3)
 
 

@@ -1,7 +1,7 @@
 """Landed tables, read without Spark: the rows of all their folders, as Arrow.
 
-The library's own dataset ends a Python process with an abort now and then (deltalake 1.6.6 with
-pyarrow 26: its files are read by threads that call Python); here it names the files alone.
+The library's own dataset sometimes aborts a Python process (deltalake 1.6.6 with pyarrow 26: its
+files are read by threads that call Python); here it only names the files.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def landed(out: str | Path, table: str) -> pa.Table:
 
 
 def folders(out: Path, name: tuple[str, str]) -> Iterator[Path]:
-    """The folders of a landed table: of the versions that have their columns in common."""
+    """The folders of a landed table: one for each group of versions with the same columns."""
     generation = 0
     while opened(out / folder_of(name, generation)) is not None:
         yield out / folder_of(name, generation)
@@ -58,8 +58,8 @@ def folders(out: Path, name: tuple[str, str]) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One Parquet file of a landed table: what partition it is of, and between which
-    ``_commit_version`` its rows are, (0, the largest) where nothing tells."""
+    """One Parquet file of a landed table: its partition, and the range of its rows'
+    ``_commit_version``, (0, the largest) if not known."""
 
     path: str
     partition: dict[str, Any]
@@ -88,14 +88,14 @@ def schema_of(folder: Path) -> pa.Schema:
 
 
 def lean(schema: pa.Schema) -> pa.Schema:
-    """What a state needs of a folder's columns: not all that is told of each change."""
+    """The part of a folder's columns that a state needs."""
     own = {one.name for one in own_fields(schema)}
     return pa.schema([one for one in schema if one.name in own or one.name in _LEAN])
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Changes from one place to before another: of ``_sequence``, and of ``_commit_version``."""
+    """Changes from one place up to another: by ``_sequence`` and ``_commit_version``."""
 
     low: bytes
     high: bytes
@@ -113,8 +113,8 @@ class Within:
 
 
 def read(folder: Path, within: Sequence[Within] | None = None, *, whole: bool = True) -> pa.Table:
-    """The rows that count of one folder; ``within``: those in any of these places alone; not
-    ``whole``: :func:`lean`."""
+    """The counted rows of one folder; ``within``: only those in any of these ranges; not ``whole``:
+    :func:`lean`."""
     schema, found = files(folder)
     schema = schema if whole else lean(schema)
     rows = [schema.empty_table()]
@@ -150,7 +150,7 @@ def read_file(file: File, schema: pa.Schema) -> pa.Table:
 
 
 def _without(cells: pa.ChunkedArray, names: list[str]) -> pa.ChunkedArray:
-    """The cells of rows written before the table had some columns: no image has these."""
+    """The cells of rows written before the table had some columns: these are in no image."""
     absent = [
         {"column": name, "state": "not_in_image", "bytes": None, "text": None} for name in names
     ]
@@ -161,7 +161,7 @@ def _without(cells: pa.ChunkedArray, names: list[str]) -> pa.ChunkedArray:
 
 
 def _united(tables: list[pa.Table]) -> pa.Table:
-    """Tables one below the other; columns of several types as text."""
+    """Tables concatenated; columns of several types become text."""
     types: dict[str, set[pa.DataType]] = {}
     for table in tables:
         for one in table.schema:

@@ -33,17 +33,20 @@ _STATES = {word: int(state) for state, word in STATES.items()}
 
 @dataclass(frozen=True, slots=True)
 class Histories:
-    """Changes of some tables by their name, each batch with the columns that the table had then;
-    ``seq`` orders all of them. ``unchecked``: of those that were made with foreign_key_checks
-    off."""
+    """Changes of some tables by name, each batch with the columns that the table had then.
+
+    ``seq`` orders all of them. ``unchecked``: those that were made with foreign_key_checks off.
+    """
 
     changes: Mapping[Name, list[pa.RecordBatch]]
     unchecked: np.ndarray[Any, Any]
 
 
 class Restored:
-    """Flat rows of a landed table, of which one or two are a change; ``versions``: of the table, an
-    empty batch each."""
+    """Flat rows of a landed table, of which one or two are a change.
+
+    ``versions``: of the table, an empty batch each.
+    """
 
     def __init__(
         self,
@@ -73,19 +76,20 @@ class Restored:
 
     @cached_property
     def places(self) -> Places:
-        """By what changes are ordered."""
+        """The places that order the changes."""
         starts = pa.array(self._starts)
         own = {name: self._rows[name].take(starts) for name in PLACES}
         return places_of(own, self._numbering.files)
 
     def left(self, chosen: np.ndarray[Any, Any]) -> pa.Table:
-        """The flat rows of changes, in their order: what each left, else what it deleted."""
+        """The flat rows of changes, in order: for each the row that it left, else the one that it
+        deleted."""
         after = self._after[chosen]
         return self._rows.take(pa.array(np.where(after < 0, self._starts[chosen], after)))
 
     def united(self) -> pa.Schema:
-        """The schema of all versions, without what is masked. SchemaError: their types have nothing
-        in common."""
+        """The schema of all versions, without what is masked. SchemaError: their types have no
+        common type."""
         schema = united(self._versions, written_table_name(*self._name)).schema
         fields = list(schema.field("before").type)
         plain = [one for one in fields if not self._masks.masks_column(*self._name, one.name)]
@@ -94,7 +98,7 @@ class Restored:
     def batches(
         self, seqs: np.ndarray[Any, Any], boundaries: Sequence[Boundary]
     ) -> Iterator[pa.RecordBatch]:
-        """The changes with the columns that the table had, as far as its ``boundaries`` tell."""
+        """The changes with the columns that the table had, as far as its ``boundaries`` show."""
         order = np.argsort(seqs)
         edges = np.searchsorted(seqs[order], [b.seq for b in boundaries]).tolist()
         runs = zip([None, *boundaries], [0, *edges], [*edges, len(seqs)], strict=True)
@@ -107,14 +111,14 @@ class Restored:
     def _in(
         self, seqs: np.ndarray[Any, Any], known: pa.Schema | None, chosen: np.ndarray[Any, Any]
     ) -> pa.Table:
-        """Changes in the schema that is known, else in that of all versions."""
+        """Changes in the known schema, else in that of all versions."""
         if known is not None:
-            with suppress(pa.ArrowInvalid):  # values that do not fit: rows tell otherwise
+            with suppress(pa.ArrowInvalid):  # values do not fit: the rows show other columns
                 return self.table(seqs, known, chosen)
         return self.table(seqs, self.united(), chosen)
 
     def _defined(self, definition: TableDefinition | None) -> pa.Schema | None:
-        """The schema of a definition, None where the rows have other columns."""
+        """The schema of a definition, None if the rows have other columns."""
         if definition is None:
             return None
         fields = [defined_field(column) for column in definition.columns]
@@ -128,8 +132,10 @@ class Restored:
         schema: pa.Schema,
         chosen: np.ndarray[Any, Any] | None = None,
     ) -> pa.Table:
-        """The canonical changes, in their order, as far as their columns were read; ``seqs``: the
-        number of each; ``chosen``: which of them."""
+        """The canonical changes, in order, with the columns that were read.
+
+        ``seqs``: the number of each; ``chosen``: which of them.
+        """
         chosen = np.argsort(seqs) if chosen is None else chosen
         starts = pa.array(self._starts[chosen])
         known = self._numbering
@@ -204,8 +210,8 @@ def _taken(column: pa.ChunkedArray, places: np.ndarray[Any, Any]) -> pa.ChunkedA
 
 
 def _same_change(sequence: pa.ChunkedArray) -> np.ndarray[Any, Any]:
-    """Which rows are the second image of the change before: their sequences, in order, differ in
-    the last byte alone."""
+    """Which rows are the second image of the change before: their sequences differ from the
+    previous one's in the last byte only."""
     size = len(sequence)
     if not size:
         return np.zeros(0, bool)

@@ -82,14 +82,17 @@ class Landing:
     def taken(
         self, rows: Mapping[Name, list[_Ordered]]
     ) -> tuple[list[pa.RecordBatch], Callable[[Integers], Flags]]:
-        """What a replay takes of rows that were read (:meth:`ordered`)."""
+        """A replay's input from rows that were read (:meth:`ordered`)."""
         found = self._histories(rows)
         batches = [batch for own in found.changes.values() for batch in own]
         return batches, partial(among, found.unchecked)
 
     def histories(self, names: Iterable[Name], *, whole: bool = False) -> Histories:
-        """Tables as they changed; ``whole``: with all that is told of each change, else what a
-        state needs. Errors: those of :meth:`changes`."""
+        """Tables as they changed; ``whole``: with all columns of each change, else what a state
+        needs.
+
+        Errors: those of :meth:`changes`.
+        """
         return self._histories(self.ordered(names, whole=whole))
 
     def _histories(self, rows: Mapping[Name, list[_Ordered]]) -> Histories:
@@ -108,8 +111,8 @@ class Landing:
         return Histories(changes, np.concatenate(off))
 
     def ordered(self, names: Iterable[Name], *, whole: bool = False) -> dict[Name, list[_Ordered]]:
-        """The rows of tables with numbers in one order, which is that of boundaries, too;
-        ``whole``: all of their columns."""
+        """The rows of tables, numbered in one order, which boundaries share; ``whole``: all
+        columns."""
         restored = {name: self._restored(name, whole=whole) for name in names}
         every = [one for several in restored.values() for one in several]
         if not every:
@@ -129,7 +132,7 @@ class Landing:
         ]
 
     def folders(self, name: Name) -> list[tuple[Path, list[pa.RecordBatch]]]:
-        """The folders of a table, and the versions that are there, an empty batch each."""
+        """The folders of a table, and the existing versions, an empty batch each."""
         found = list(folders(self.out, name))
         if not found:
             table = written_table_name(*name)

@@ -1,8 +1,8 @@
-"""The columns that landed tables have: of one type in all versions of a table where that can be.
+"""The columns of landed tables: of one type in all versions of a table, if possible.
 
-A whole number is a long whatever its width, so that a column that is widened stays what it was; a
-TIME is microseconds. Where the types of two versions have nothing in common, the later one lands in
-a folder of its own (:class:`Generations`).
+A whole number is a long whatever its width, so that a column that is widened stays the same; a TIME
+is microseconds. If the types of two versions have nothing in common, the later one lands in a
+folder of its own (:class:`Generations`).
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ from binlogkit.spark.carried import carried_schema
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.splits.changelog import changelog_schema
 
-#: By which landed tables are partitioned: the day of the commit, and whose log.
+#: The partition columns of landed tables: the day of the commit, and the log's source.
 PARTITIONS = ("_day", "_source")
-#: Its smallest and largest values are kept for those who choose files by them.
+#: Its smallest and largest values are kept, so that readers can choose files by them.
 BOUNDED = "_commit_version"
 _OWN = tuple(field.name for field in CHANGELOG)
 Name: TypeAlias = tuple[str, str]
-#: By the name of each column its type, as text.
+#: Column name to type, as text.
 Types: TypeAlias = dict[str, str]
 
 
 def landed_schema(schema: TableSchema, masks: Masks) -> pa.Schema:
-    """The columns of one version of a table, as they land; SchemaError: one is called as ours."""
+    """The columns of one version of a table, as they land.
+
+    SchemaError: a column has the name of one of ours.
+    """
     masked = [
         one if one.name in _OWN else masks.of(schema.db, schema.table, one)
         for one in plain_schema(schema)
@@ -42,7 +45,7 @@ def landed_schema(schema: TableSchema, masks: Masks) -> pa.Schema:
 
 
 def plain_schema(schema: TableSchema) -> pa.Schema:
-    """The same before anything is masked."""
+    """The same, unmasked."""
     flat = changelog_schema([column_field(column) for column in schema.columns])
     if "_day" in {name.lower() for name in flat.names}:
         raise SchemaError("the table has a column _day, as landed tables themselves have")
@@ -75,25 +78,26 @@ def own_fields(schema: pa.Schema) -> list[pa.Field]:
 
 
 def types_of(schema: pa.Schema) -> Types:
-    """The types of the table's own columns, by small letters: MySQL's names have no case."""
+    """The types of the table's own columns, by lower-case name: MySQL's column names have no
+    case."""
     return {one.name.lower(): str(one.type) for one in own_fields(schema)}
 
 
 @dataclass(slots=True)
 class Generations:
-    """For each table the columns of its folders, one where all of its versions agree."""
+    """For each table the columns of its folders: one folder if all of its versions agree."""
 
     known: dict[Name, list[Types]] = field(default_factory=dict)
 
     def place(self, name: Name, types: Mapping[str, str]) -> int:
-        """In which folder, from 0 on, a version of the table with these columns is."""
+        """The folder, from 0 on, of a version of the table with these columns."""
         for i, known in enumerate(self.known.get(name, ())):
             if all(known.get(column, kind) == kind for column, kind in types.items()):
                 return i
         return len(self.known.get(name, ()))
 
     def add(self, name: Name, types: Mapping[str, str]) -> int:
-        """Find its folder, which then has these columns, too."""
+        """Find its folder and add these columns to it."""
         i = self.place(name, types)
         folders = self.known.setdefault(name, [])
         if i == len(folders):
@@ -103,8 +107,11 @@ class Generations:
 
 
 def folder_of(name: Name, generation: int = 0) -> str:
-    """The folder of a landed table, in the server's way of naming files after tables (``a b`` is
-    ``a@0020b``); that of another generation ends with its number."""
+    """The folder of a landed table, encoded like the server's file names for tables (``a b`` is
+    ``a@0020b``).
+
+    For a later generation the name ends with its number.
+    """
     ending = f"-{generation + 1}" if generation else ""
     return f"tables/{_file_name(name[0])}/{_file_name(name[1])}{ending}"
 
@@ -115,7 +122,7 @@ def current_folder(name: Name) -> str:
 
 
 def _file_name(text: str) -> str:
-    """No path leads out of its folder, and none is taken for hidden."""
+    """Keep a path inside its folder, and not hidden."""
     plain = [c if c.isascii() and (c.isalnum() or c == "_") else f"@{ord(c):04x}" for c in text]
     if plain[:1] == ["_"]:
         plain[0] = "@005f"

@@ -1,7 +1,7 @@
-"""Landed tables on Spark: their changes are restored where Spark's tasks read their files.
+"""Landed tables on Spark: tasks that read their files restore the changes.
 
-Each Parquet file of a table is restored by itself, as one machine restores all of them
-(restoring.py), since a transaction's changes lie in one file, or in such as overlap. Where a state
+Each Parquet file of a table is restored separately, as one machine restores all of them
+(restoring.py), since a transaction's changes are in one file or in overlapping ones. If a state
 needs several tables, one task restores them.
 """
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SharedState:
-    """A landed table's rows as of a point, which lie with Spark's tasks.
+    """A landed table's rows as of a point, held by Spark's tasks.
 
     ``rows``: a frame, in types that Spark carries; ``row_count`` of them, with ``unknown_cells``
-    that the log does not determine; ``texts``: the same as JSON;
-    ``facts``: what a file of them says; the rest as of a :class:`TableState`.
+    that the log does not determine; ``texts``: the same as JSON; ``facts``: the facts for a file of
+    them; the rest is as in a :class:`TableState`.
     """
 
     table: Name
@@ -78,9 +78,9 @@ class SharedState:
 def shared_state(
     spark: SparkSession, landing: Landing, table: str, at: tuple[str, int] | None = None
 ) -> SharedState:
-    """What ``landing.state`` is, folded by Spark's tasks, which keep its rows.
+    """Like ``landing.state``, but folded by Spark's tasks, which keep the rows.
 
-    The folder is one that all workers share. Errors: those of ``landing.state``.
+    All workers must share the folder. Errors: those of ``landing.state``.
     """
     changes = partial(_changes, spark, landing)
     found, made = state_of(landing.ledger, changes, landing.tables(), table, at)
@@ -145,13 +145,13 @@ def _none(seqs: Integers) -> Flags:
 
 
 def _tasks(spark: SparkSession, count: int) -> SparkTasks:
-    """The numbers of tasks, each in a part of its own."""
+    """The numbers of tasks, each in its own partition."""
     return SparkTasks(spark.range(0, max(count, 1), 1, max(count, 1)))
 
 
 def together(given: Sequence[File]) -> Iterator[list[File]]:
-    """Files that may have changes of one transaction: of one day and source, as far as their
-    commits overlap."""
+    """Groups of files that may share transactions: of one day and source, with overlapping
+    commits."""
 
     def partition(file: File) -> tuple[str, ...]:
         return tuple(f"{name}={value}" for name, value in sorted(file.partition.items()))
@@ -169,14 +169,14 @@ def together(given: Sequence[File]) -> Iterator[list[File]]:
 
 
 def _last_version(landing: Landing, until: Until | None) -> int:
-    """The largest ``_commit_version`` that changes up to a point have."""
+    """The largest ``_commit_version`` of changes up to a point."""
     transactions = landing.transactions()
     loose = any(file.loose for file in landing.ledger.file_facts)
     if until is None or loose or not len(transactions):
         return (1 << 63) - 1
     counting = Counting(transactions, until, StateFindings())
     ends = [int(numbers.max(initial=-1)) for numbers in (counting.committed, counting.rolled_back)]
-    # An XA transaction has the version of the one that commits it.
+    # An XA transaction has the version of its commit.
     counted = transactions.filter(pc.is_in(transactions["tx"], pa.array(counting.numbers)))
     resolved = counted.filter(counted["resolved_pos"].is_valid())
     past = transactions.filter(pc.less_equal(transactions["tx"], max(ends)))
@@ -193,8 +193,10 @@ def _last_places(transactions: pa.Table, file: str, pos: str) -> Iterator[tuple[
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Files that a task restores together; ``schema``: of their folder; ``versions``: of the table,
-    there."""
+    """Files that a task restores together.
+
+    ``schema``: of their folder; ``versions``: of the table, there.
+    """
 
     files: tuple[File, ...]
     schema: pa.Schema
@@ -203,7 +205,7 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class _Restoring:
-    """What tasks do: the changes of some groups of a table's files."""
+    """The tasks' work: the changes of some groups of a table's files."""
 
     name: Name
     groups: tuple[_Group, ...]
@@ -224,7 +226,7 @@ class _Restoring:
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """What one task does: all changes of some tables, as one machine restores them."""
+    """One task's work: all changes of some tables, as one machine restores them."""
 
     out: str
     names: tuple[Name, ...]
@@ -239,7 +241,7 @@ class _Whole:
         return among(Landing(self.out).histories(self.names).unchecked, seqs)
 
     def schema(self, landing: Landing) -> pa.Schema:
-        """Of the last table's changes, if there is any."""
+        """Of the last table's changes, if there are any."""
         for name in self.names[::-1]:
             for _, versions in landing.folders(name):
                 return versions[-1].schema

@@ -1,8 +1,8 @@
-"""What of which log lands together: spans of transactions, and the splits that read them.
+"""What lands together of which log: spans of transactions, and the splits that read them.
 
-A span is told by numbers of transactions in its log, which stay what they are while a log grows,
-and begins where the one before it ended. A log is known again by its transactions, wherever it lies
-and whatever it is called.
+A span is defined by numbers of transactions in its log, which stay the same while a log grows; it
+begins where the one before it ended. A log is recognised by its transactions, whatever its folder
+and name.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Span:
     """Transactions of one log: from ``first`` to before ``end``.
 
     ``file``: the log's name; ``source``: of the server's logs; ``server_id``, ``begun``: of its
-    first event; ``stop``: the position behind the last; ``mark``: of all up to ``end``, by which
-    the log is known; ``gtids``: of those whose changes land, with XA transactions that they commit
-    and other logs prepared; ``batch``: which one it is in.
+    first event; ``stop``: the position after the last transaction; ``mark``: of all up to ``end``,
+    which identifies the log; ``gtids``: of the landing transactions, and of XA transactions that
+    they commit and other logs prepared; ``batch``: the number of its batch.
     """
 
     batch: int
@@ -65,7 +65,8 @@ class Landed:
         return [span for span in alike if is_of(part, span)] if found is None else found
 
     def longer(self, part: Part) -> bool:
-        """Whether a log had more transactions when it landed, without GTIDs to tell them by."""
+        """Whether a log had more transactions when it landed, without GTIDs to recognise them
+        by."""
         assert part.head is not None
         count, name = part.extent.ended, PurePath(part.names[-1]).name
         alike = self._alike.get((part.head.server_id, part.head.begun), [])
@@ -76,7 +77,7 @@ class Landed:
         )
 
     def gtids_besides(self, own: Iterable[Span]) -> GtidSet:
-        """The GTIDs that have landed, but for those of some spans."""
+        """The GTIDs that have landed, except those of some spans."""
         found = self._gtids
         for span in own:
             found = found.subtract(GtidSet.parse(span.gtids))
@@ -84,7 +85,7 @@ class Landed:
 
 
 def is_of(part: Part, span: Span) -> bool:
-    """Whether a span is that of a log."""
+    """Whether a span is one of a log."""
     head = part.head
     if head is None or (span.server_id, span.begun) != (head.server_id, head.begun):
         return False
@@ -94,12 +95,12 @@ def is_of(part: Part, span: Span) -> bool:
 
 
 def _is_whole(part: Part, span: Span) -> bool:
-    """Whether a span ends where a log of its head does."""
+    """Whether a span ends where a log with its head does."""
     return (span.end, span.mark) == (part.extent.ended, part.extent.mark)
 
 
 def _before(span: Span, alike: Iterable[Span]) -> list[Span] | None:
-    """A span with those before it in its log; None where several may be the one before."""
+    """A span with those before it in its log; None if several may be the one before."""
     found = [span]
     while found[-1].first:
         before = [other for other in alike if other.end == found[-1].first]
@@ -110,8 +111,8 @@ def _before(span: Span, alike: Iterable[Span]) -> list[Span] | None:
 
 
 class Spans(Ranges):
-    """Logs, joined, and which of their transactions land; ``names``: what opens those of them that
-    are there."""
+    """Joined logs, and which of their transactions land; ``names``: the locations of existing
+    logs."""
 
     def __init__(
         self, parts: Sequence[Part], joined: Joined, landed: Landed, names: Mapping[str, str]
@@ -124,7 +125,7 @@ class Spans(Ranges):
                 self._by_head.setdefault((part.head.server_id, part.head.begun), []).append(i)
 
     def fresh(self) -> Iterator[Span]:
-        """What has ended in the logs and has not landed, a span for each log, in no batch yet."""
+        """Ended transactions that have not landed: a span for each log, without a batch number."""
         for i, part in enumerate(self._parts):
             if part.head is None or part.unreadable is not None or not self._is_there(i):
                 continue
@@ -152,7 +153,8 @@ class Spans(Ranges):
         )  # fmt: skip
 
     def _landing(self, i: int, first: int) -> GtidSet:
-        """The GTIDs of the transactions of a part that land, from one on to the last that ended."""
+        """The GTIDs of the landing transactions of a part, from ``first`` to the last that
+        ended."""
         part, base = self._parts[i], self._base(i)
         if part.extent.plain and not first:
             return part.gtids
@@ -163,8 +165,8 @@ class Spans(Ranges):
         return GtidSet.of(filter(None, told.to_pylist()))
 
     def _decided_by(self, i: int, first: int, end: int) -> list[str]:
-        """The GTIDs of XA transactions of any log that some transactions of a part commit, if they
-        have not landed."""
+        """The GTIDs of XA transactions, of any log, that some transactions of a part commit, unless
+        landed."""
         here = [gtid for number, gtid in self._decided.get(i, ()) if first <= number < end]
         landed = self._landed.gtids_besides(()) if here else GtidSet()
         return [gtid for gtid in here if gtid not in landed]
@@ -175,7 +177,7 @@ class Spans(Ranges):
         found: dict[int, list[tuple[int, str]]] = {}
         for i in self._positions:
             part, base = self._parts[i], self._base(i)
-            if part.head is None or part.extent.plain:  # none prepared before it was committed
+            if part.head is None or part.extent.plain:  # no prepared transactions
                 continue
             numbers = range(base, base + part.transactions)
             for number, one in self._outcomes.moved(i, base, numbers).items():
@@ -185,7 +187,7 @@ class Spans(Ranges):
         return found
 
     def _seen(self, i: int) -> GtidSet | None:
-        """The GTIDs of a log that come from others."""
+        """The GTIDs that a log has in common with earlier ones, or with other landed spans."""
         ledger = GtidLedger()
         part = self._parts[i]
         besides = self._landed.gtids_besides(self._landed.of(part))
@@ -196,7 +198,7 @@ class Spans(Ranges):
         return ledger.to_set() or None
 
     def check(self, batch: Sequence[Span]) -> None:
-        """DamageError: there is some before the end of a span."""
+        """DamageError: there is damage before the end of a span."""
         for span in batch:
             for error in self._parts[self._part_of(span)].damages:
                 if error.offset < span.stop:
@@ -205,7 +207,7 @@ class Spans(Ranges):
     # ---- splits -------------------------------------------------------------------------------
 
     def splits(self, batch: Sequence[Span]) -> Iterator[Split]:
-        """What reads the spans of a batch. InputError: their logs are not there any more."""
+        """The splits for the spans of a batch. InputError: their logs are gone."""
         return self.changelog(self._ranges(batch))
 
     def left_out(self, batch: Sequence[Span]) -> Iterator[str]:
@@ -217,7 +219,7 @@ class Spans(Ranges):
 
     def _part_of(self, span: Span) -> int:
         alike = self._by_head.get((span.server_id, span.begun), ())
-        for same in (_is_whole, is_of):  # the first needs no ledger
+        for same in (_is_whole, is_of):  # the first one needs no ledger
             for i in alike:
                 if same(self._parts[i], span):
                     return i

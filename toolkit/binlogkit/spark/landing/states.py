@@ -47,11 +47,12 @@ def state_of(
     table: str,
     at: tuple[str, int] | None,
 ) -> tuple[State[Any], Callable[[pa.Table], TableState]]:
-    """See :meth:`Landing.state`; ``tables``: those that have landed; ``changes_of``: some of them,
-    up to a point at least.
+    """See :meth:`Landing.state`.
 
-    The replayed state, whose rows may be with Spark's tasks, and what makes a :class:`TableState`
-    of those that are on this machine."""
+    ``tables``: those that have landed; ``changes_of``: some tables' changes, at least up to a
+    point. Returns the replayed state, whose rows may be with Spark's tasks, and a function that
+    makes a :class:`TableState` of rows that are on this machine.
+    """
     parsed = parse_table_name(table)
     if parsed.db is None:
         raise UsageError(f"{table} names no database: db.table")
@@ -123,12 +124,12 @@ def state_of(
 
 
 def among(unchecked: Integers, seqs: Integers) -> Flags:
-    """Which of the changes with these numbers are among others."""
+    """Which changes have one of some numbers."""
     return np.isin(seqs, unchecked)
 
 
 def _named(files: list[str], file: str) -> str:
-    """The log that is meant, by its whole name or its last part."""
+    """The log with this name, given in full or by its last part."""
     found = [name for name in files if name == file or Path(name).name == file]
     if len(found) != 1:
         several = "several logs have this name" if found else "no log that has landed is called so"
@@ -137,7 +138,7 @@ def _named(files: list[str], file: str) -> str:
 
 
 def facts_of_table(ledger: Ledger, name: Name, boundaries: list[Boundary]) -> TableFacts:
-    """The table's columns and key at the end of some boundaries."""
+    """The table's columns and key after some boundaries."""
     told = None
     for boundary in boundaries:
         if boundary.concerns(name) and name in (boundary.new_name or boundary.name,):

@@ -1,8 +1,7 @@
-"""Files into Delta tables, each batch once: the transactions are the library's, deltalake's.
+"""Commits files to Delta tables, each batch once, with transactions of deltalake.
 
-A commit carries the number of its batch as the transaction of an application. Delta lets one number
-in once: a second commit of it, by a landing that was repeated or runs beside the first, fails, and
-its files do not count.
+A commit has the number of its batch as an application transaction. Delta accepts a number once: a
+second commit of it, by a repeated or concurrent landing, fails, and its files do not count.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from binlogkit.spark.landing.writing import Written
 
-#: The application in whose name batches are numbered.
+#: The application whose transactions number batches.
 APPLICATION = "binlogkit"
 _ATTEMPTS = 100
 
@@ -36,7 +35,7 @@ def needed() -> None:
 
 
 def opened(folder: Path) -> DeltaTable | None:
-    """A table that is there."""
+    """An existing table."""
     from deltalake import DeltaTable
 
     return DeltaTable(folder) if DeltaTable.is_deltatable(str(folder)) else None
@@ -49,7 +48,7 @@ def last_batch(folder: Path) -> int:
 
 
 def make(folder: Path, schema: pa.Schema, partitions: Sequence[str], told: str = "") -> None:
-    """A table without rows, unless it is there; ``told``: its description."""
+    """Create a table without rows, unless it exists; ``told``: its description."""
     from deltalake import Schema
     from deltalake.transaction import create_table_with_add_actions
 
@@ -61,7 +60,7 @@ def make(folder: Path, schema: pa.Schema, partitions: Sequence[str], told: str =
 
 
 def widen(folder: Path, fields: Sequence[pa.Field]) -> None:
-    """Add the columns that a table lacks. WriteError: it has one with another type."""
+    """Add the columns that a table lacks. WriteError: one has another type."""
     from deltalake import Schema
     from deltalake.exceptions import CommitFailedError
 
@@ -74,7 +73,7 @@ def widen(folder: Path, fields: Sequence[pa.Field]) -> None:
             return
         try:
             table.alter.add_columns(Schema.from_arrow(pa.schema(lacking)).fields)
-        except CommitFailedError:  # another landing was before us
+        except CommitFailedError:  # another landing was faster
             continue
         except Exception as exc:
             raise WriteError(str(folder), str(exc)) from exc
@@ -83,7 +82,8 @@ def widen(folder: Path, fields: Sequence[pa.Field]) -> None:
 
 
 def commit(folder: Path, batch: int, written: Sequence[Written]) -> bool:
-    """Let the files of a batch count, unless the table has that batch already; whether they do."""
+    """Commit the files of a batch, unless the table has that batch already; returns whether they
+    count."""
     from deltalake.exceptions import CommitFailedError
     from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
@@ -105,14 +105,15 @@ def commit(folder: Path, batch: int, written: Sequence[Written]) -> bool:
                 actions, "append", table.schema(), table.metadata().partition_columns,
                 commit_properties=properties,
             )  # fmt: skip
-        except CommitFailedError:  # another landing was before us, maybe with this batch
+        except CommitFailedError:  # another landing was faster, maybe with this batch
             continue
         return True
     raise WriteError(str(folder), "others commit to it all the time")
 
 
 def land_files(folder: Path, batch: int, written: Sequence[Written]) -> bool:
-    """Files of one table and batch, the table made or widened for them; whether they count."""
+    """Commit files of one table and batch; the table is created or widened for them. Returns
+    whether they count."""
     fields = {
         name.lower(): pa.field(name, _type(kind)) for one in written for name, kind in one.types
     }
@@ -122,7 +123,7 @@ def land_files(folder: Path, batch: int, written: Sequence[Written]) -> bool:
 
 
 def _type(text: str) -> pa.DataType:
-    """An Arrow type by the text that it has."""
+    """An Arrow type from its text."""
     return _TYPES.get(text) or _decimal(text)
 
 
@@ -131,7 +132,7 @@ def _decimal(text: str) -> pa.DataType:
     return pa.decimal128(int(precision), int(scale))
 
 
-#: All that a landed column may be, but for decimals.
+#: All types of landed columns, except decimals.
 _TYPES = {
     str(kind): kind
     for kind in (

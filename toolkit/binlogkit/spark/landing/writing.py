@@ -1,4 +1,4 @@
-"""What a task does: splits -> Parquet files of landed tables, which do not count yet."""
+"""A task's work: splits -> Parquet files of landed tables, which do not count yet."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from binlogkit.spark.splits.changelog import changelog
 from binlogkit.spark.splits.commits import Commits, Deciding
 from binlogkit.spark.splits.plan import Scan, Split
 
-#: Of a file, about; a task's rows of one table and day go into the next one then.
+#: The approximate size of a file; further rows of the same table and day go into the next one.
 FILE_BYTES = 256 << 20
 _GROUP_BYTES = 32 << 20  # of a row group in memory
 _OPEN_FILES = 64
@@ -45,9 +45,8 @@ _NO_SOURCE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A Parquet file in the ``folder`` of a landed ``table``; ``partition``: the values of its
-    partitions as text; ``types``: of the table's own columns, in their order; ``stats``: as Delta
-    has them."""
+    """A Parquet file in the ``folder`` of a landed ``table``; ``partition``: its partition values
+    as text; ``types``: of the table's own columns, in order; ``stats``: in Delta's form."""
 
     table: str
     folder: str
@@ -73,7 +72,7 @@ class Job:
 
 
 def write(job: Job, splits: Iterable[Split]) -> list[Written]:
-    """Read splits and write their committed changes; the files that came of it.
+    """Read splits and write their committed changes; returns the files.
 
     Errors: DamageError and InputError of the logs, SchemaError, WriteError.
     """
@@ -109,7 +108,7 @@ class _Shape:
 
 
 class _Files:
-    """The files that are being written, by folder, columns, day and source."""
+    """The open files, by folder, columns, day and source."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -158,7 +157,7 @@ class _Files:
         self._done.append(self._open.pop(key).close())
 
     def finish(self) -> list[Written]:
-        """Close what is open."""
+        """Close the open files."""
         while self._open:
             self._close(next(iter(self._open)))
         return self._done
@@ -214,7 +213,7 @@ class _File:
         self._bounds += [bounds["min"], bounds["max"]]
 
     def close(self) -> Written:
-        """Write the rest; what the file is."""
+        """Write the rest; returns the file's facts."""
         self._flush()
         assert self._writer is not None
         try:
@@ -244,7 +243,7 @@ class _File:
 
 
 def by_folder(written: Iterable[Written]) -> Mapping[str, list[Written]]:
-    """Files by the table that they are of."""
+    """Files by their table."""
     found: dict[str, list[Written]] = {}
     for one in written:
         found.setdefault(one.folder, []).append(one)
@@ -252,7 +251,7 @@ def by_folder(written: Iterable[Written]) -> Mapping[str, list[Written]]:
 
 
 def tasks_of(splits: Iterable[Split], least: int) -> Iterator[list[Split]]:
-    """Splits, some together so that a task reads at least so many bytes of logs."""
+    """Splits, combined so that a task reads at least so many bytes of logs."""
     found: list[Split] = []
     size = 0
     for split in splits:

@@ -1,1 +1,1 @@
-"""What one task of Spark reads: which part of which log, and what comes of it."""
+"""The work of one Spark task: a part of a log, and its output."""

@@ -1,8 +1,8 @@
-"""Changes of one table as flat rows, an image each: the shape of change data feeds.
+"""Changes of one table as flat rows, one per image: the form of change data feeds.
 
 An insert is one row and a delete another, an update its two images; one that changes the key is a
-delete and an insert, since whoever merges by the key knows no other way. What has not been
-committed is not in it, and XA transactions stand where they were committed. Spark is not in here.
+delete and an insert, since a merge by the key needs that. Uncommitted changes are left out, and XA
+transactions come where they were committed. Spark is not in here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from binlogkit.spark.carried import carried_schema, fit
 INSERT, UPDATE, DELETE = range(len(OPS))
 #: The values of ``_change_type``.
 TYPES = ("insert", "update_preimage", "update_postimage", "delete")
-#: How a cell that is no plain value is called in ``_cells``.
+#: The words of ``_cells`` for cells that are no plain value.
 STATES = {
     CellState.NOT_IN_IMAGE: "not_in_image",
     CellState.UNDECODABLE: "undecodable",
@@ -38,14 +38,14 @@ _SEQUENCE = np.dtype(
         ("row", ">u4"), ("image", "u1"),
     ]
 )  # fmt: skip
-#: Of a ``_sequence``: the last one tells the images of a change.
+#: Of a ``_sequence``: the last byte distinguishes the images of a change.
 SEQUENCE_BYTES = _SEQUENCE.itemsize
 
 
 def changelog_schema(image: Iterable[pa.Field]) -> pa.Schema:
     """The flat schema of a table whose images have these fields, in types that Spark carries.
 
-    SchemaError: a column of the table is called as one of ours.
+    SchemaError: a column of the table has the name of one of ours.
     """
     own, fields = arrow_schema(CHANGELOG), list(image)
     ours = {name.lower() for name in own.names}
@@ -56,7 +56,7 @@ def changelog_schema(image: Iterable[pa.Field]) -> pa.Schema:
 
 
 class Committed(Protocol):
-    """What is asked of the commits of a batch's rows; see :class:`Commits`."""
+    """What a changelog needs to know of the commits of a batch's rows; see :class:`Commits`."""
 
     def committed(self, batch: pa.RecordBatch) -> np.ndarray[Any, Any]:
         """Which of the rows count."""
@@ -77,7 +77,7 @@ def changelog(
     """The rows of a canonical batch that were committed, with the columns of ``schema``.
 
     A column of another version of the table is *not in the image* here, one that ``schema`` lacks
-    is left out. SchemaError: a value does not go into its type.
+    is left out. SchemaError: a value does not fit its type.
     """
     rows = np.flatnonzero(commits.committed(batch))
     if not len(rows):
@@ -137,7 +137,7 @@ class _Flat:
         return column if len(column) == len(self.rows) else column.take(pa.array(self.rows))
 
     def _values(self, i: int) -> pa.Array:
-        """A column of the table, each row from its image."""
+        """A column of the table, each row's cell from its image."""
         before, after = (self._batch.column(image).field(i) for image in ("before", "after"))
         if self.after.all():
             return after
@@ -167,7 +167,7 @@ class _Flat:
         places = np.zeros(len(self._batch), _SEQUENCE)
         self._commits.places(self._batch, places)
         places["pos"] = np.asarray(self._batch.column("pos"))
-        # Outside of a payload 0, in one from 1 on.
+        # Outside a payload 0, in one from 1 on.
         places["inner"] = np.asarray(self._batch.column("inner").fill_null(-1)) + 1
         places["row"] = np.asarray(self._batch.column("row"))
         places = places[self.rows]
@@ -177,11 +177,11 @@ class _Flat:
         return fixed.cast(pa.binary())
 
     def _key_changed(self) -> np.ndarray[Any, Any]:
-        """Whether both images have a column of the key, with other values."""
+        """Whether both images have a column of the key, with different values."""
         changed = np.zeros(len(self._batch), bool)
         before, after = (self._states(image) for image in ("before", "after"))
         for name in self._key:
-            if name not in self._fields:  # it was not asked for
+            if name not in self._fields:  # it was not requested
                 continue
             i = self._fields[name]
             old, new = (self._batch.column(image).field(i) for image in ("before", "after"))
@@ -193,7 +193,7 @@ class _Flat:
             for states in (before, after):
                 if states is not None:
                     there &= states[:, i] != CellState.NOT_IN_IMAGE
-            # What has no plain value may be another one: a delete and an insert are right then too.
+            # A cell without a plain value may differ: a delete and an insert are right then, too.
             doubtful = self._doubtful(before, i) | self._doubtful(after, i)
             changed |= there & (~equal | doubtful)
         return changed
@@ -205,7 +205,7 @@ class _Flat:
         return found
 
     def _states(self, image: str) -> np.ndarray[Any, Any] | None:
-        """The states of an image's cells, 0 where all are plain; None where they are in each row"""
+        """The states of an image's cells, 0 if all are plain; None if they are in each row."""
         states = self._batch.column(f"{image}_state")
         if states.null_count == len(states):
             return None
@@ -217,7 +217,8 @@ class _Flat:
     # ---- cells that are no plain value --------------------------------------------------------
 
     def _cells(self, others: Sequence[str]) -> pa.Array:
-        """``others``: columns of other versions of the table, which no image has here."""
+        """Collect the cells. ``others``: columns of other versions of the table, which no image has
+        here."""
         kind = arrow_schema(CHANGELOG).field("_cells").type
         absent = [_cell(name, CellState.NOT_IN_IMAGE) for name in others]
         before, after = (self._states(image) for image in ("before", "after"))
@@ -255,7 +256,7 @@ _OWN = frozenset(
 def _patterns(
     states: np.ndarray[Any, Any],
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The different rows of a matrix, and which of them each row is."""
+    """The distinct rows of a matrix, and which of them each row is."""
     rows = np.ascontiguousarray(states)
     packed = rows.view(np.dtype((np.void, max(rows.shape[1], 1)))).ravel()
     _, firsts, which = np.unique(packed, return_index=True, return_inverse=True)

@@ -1,7 +1,7 @@
-"""Which row changes of a split were committed, and where: what a changelog is ordered by.
+"""Which row changes of a split were committed, and where: the order of a changelog.
 
-The outcome of a transaction follows from the plan, which knows all logs; where it begins, and what
-a ROLLBACK TO SAVEPOINT took back, is taken from the windows. Spark is not in here.
+The outcome of a transaction comes from the plan, which knows all logs. Where it begins, and what a
+ROLLBACK TO SAVEPOINT undid, comes from the windows. Spark is not in here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from binlogkit.rows.filters import Filters
 from binlogkit.rows.series import split_name
 from binlogkit.rows.window import Window
 
-#: A file's number may have 23 bits, a position in it this many.
+#: Bits of a position in a file; the file's number has at most 23.
 POSITION_BITS = 40
 _NUMBER_BITS = 63 - POSITION_BITS
 _SAVEPOINTS = (StatementKind.SAVEPOINT, StatementKind.ROLLBACK_TO)
@@ -33,8 +33,8 @@ _Integers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Where a transaction counts: ``begun``: the second in which its log was begun; ``number``: of
-    the log's file; ``pos``: of its first event; ``timestamp``: in microseconds."""
+    """Where a transaction counts: ``begun``: when its log was begun, in seconds; ``number``: of the
+    log's file; ``pos``: of its first event; ``timestamp``: in microseconds."""
 
     begun: int
     number: int
@@ -44,11 +44,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """What a split's own windows do not tell of its transactions, by number.
+    """The facts about a split's transactions that its own windows do not show, by number.
 
-    ``begun``: the second in which its first log was begun; ``left``: those that do not count;
-    ``moved``: XA transactions, and where they were committed; ``first``, ``end``: those between
-    alone, and what is ``moved``.
+    ``begun``: when its first log was begun, in seconds; ``left``: those that do not count;
+    ``moved``: XA transactions, and where they were committed; ``first``, ``end``: only those
+    between count, and those in ``moved``.
     """
 
     begun: int = 0
@@ -121,8 +121,8 @@ class Commits:
         return found
 
     def timestamps(self, batch: pa.RecordBatch) -> _Integers:
-        """The times of the commits in microseconds; of a log that does not have them that of the
-        transaction's first event, in seconds."""
+        """The times of the commits in microseconds; in a log without them the times of the
+        transactions' first events, to the second."""
         own = np.asarray(batch.column("timestamp")).astype(np.int64)
         begun = self._of(batch, "timestamp", own) * _MICROSECONDS
         told = batch.column("commit_timestamp")
@@ -140,7 +140,7 @@ class Commits:
         return [(numbers == n, c) for n, c in self._deciding.moved.items() if n in met]
 
     def _of(self, batch: pa.RecordBatch, name: str, outside: Any) -> _Integers:
-        """A fact of each row's transaction; ``outside``: of rows that are in none."""
+        """A fact of each row's transaction; ``outside``: the value for rows outside any."""
         numbers = _numbers(batch)
         found: _Integers = np.array(outside, np.int64)
         inside = numbers >= 0

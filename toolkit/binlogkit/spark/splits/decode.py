@@ -22,14 +22,14 @@ from binlogkit.spark.splits.plan import Plan, Scan, Split
 def scan_schema(plan: Plan) -> pa.Schema:
     """The schema of a scan's batches, each type one that Spark carries.
 
-    Of a typed scan the canonical batch's, else that of its kind (:data:`kinds.KINDS`). UsageError:
-    the log has no change of the table, so its columns are not known. InputError: a file that
-    cannot be opened.
+    For a typed scan that is the canonical batch's, else that of its kind (:data:`kinds.KINDS`).
+    UsageError: the log has no change of the table, so its columns are not known. InputError: a file
+    that cannot be opened.
     """
     if not plan.scan.asked.typed:
         return carried_schema(KINDS[plan.scan.asked.kind].schema())
     if plan.changes is None:
-        for split in plan.splits:  # one that is not there has no change either
+        for split in plan.splits:  # a missing one has no change either
             with resolve(list(split.locations), plan.scan.asked.keys)[0].open():
                 pass
         raise UsageError(
@@ -42,7 +42,7 @@ def scan_schema(plan: Plan) -> pa.Schema:
 
 
 def check_schema(plan: Plan, schema: pa.Schema) -> None:
-    """Whether a schema that a user gives names only columns that there are, else UsageError."""
+    """Check that a schema given by a user names existing columns only; UsageError."""
     if not plan.scan.asked.typed:
         _no_others(schema.names, KINDS[plan.scan.asked.kind].schema().names)
         return
@@ -70,8 +70,8 @@ def _no_others(names: Sequence[str], known: Sequence[str]) -> None:
 def decode(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The batches of a split in log order, with the columns of ``schema``, chosen by name.
 
-    What was read before damage is handed over before it is raised. Errors: DamageError with file
-    and offset, InputError, SchemaError.
+    What was read before damage is delivered before the error is raised. Errors: DamageError with
+    file and offset, InputError, SchemaError.
     """
     if scan.asked.kind == "changelog":
         return _changelog(scan, split, schema)
@@ -97,7 +97,7 @@ def _typed(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBat
 
 
 def _changelog(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """One table's changes as flat rows, an image each."""
+    """One table's changes as flat rows, one per image."""
     wanted, commits = scan.asked.wanted(), Commits(split.deciding or Deciding())
     check_names(sorted(wanted.where.columns), scan.columns, "column")
     columns = scan.keys | wanted.where.columns | {n for n in schema.names if n in scan.columns}
@@ -108,8 +108,10 @@ def _changelog(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.Recor
 
 
 def _columns(schema: pa.Schema) -> frozenset[str] | None:
-    """The table's columns that are wanted, None for all; states and raw cells are of those of the
-    images in ``schema``."""
+    """The columns of the images in ``schema``, None for all if it has no image.
+
+    States and raw cells cover the same columns.
+    """
     images = [name for name in ("before", "after") if name in schema.names]
     return frozenset(child.name for name in images for child in schema.field(name).type) or None
 
@@ -123,6 +125,6 @@ def _generic(kind: Kind, scan: Scan, split: Split, schema: pa.Schema) -> Iterato
 
 
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The columns of ``batch`` that ``schema`` chooses, in its types."""
+    """The columns of ``batch`` that are in ``schema``, in its types."""
     columns = [fit(batch.column(field.name), field.type, field.name) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -1,7 +1,7 @@
-"""What a scan can give besides one table's typed changes: a schema and a stream of records each.
+"""A scan's other kinds of output besides one table's typed changes, each with a schema and records.
 
-Each is the frame that :class:`binlogkit.Log` gives under the same name, split by split; damage that
-ends a split's reading is raised once what was read before it is handed over.
+Each is the frame that :class:`binlogkit.Log` gives under the same name, split by split; what was
+read before damage is delivered before the error is raised.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from binlogkit.spark.splits.plan import Scan, Split
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """``fields``: the records' columns; ``batches``: the records of a split in log order; None of
+    """``fields``: the records' columns; ``batches``: the records of a split in log order, None for
     row changes (spark/splits/decode.py)."""
 
     fields: Fields
@@ -71,7 +71,8 @@ def _boundaries(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
 
 
 def _damages(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
-    """What ``onDamage=report`` goes past, in every row and event; ``error``: the error's class."""
+    """Damage that ``onDamage=report`` skips, in every row and event; ``error``: the error's
+    class."""
     options = replace(scan.options, on_damage="report")
     reading = replace(scan, options=options).reading(split)
     for _ in read_batches(reading, scan.asked.wanted()):
@@ -81,7 +82,8 @@ def _damages(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
 
 
 def _gaps(_: Scan, split: Split) -> Iterator[pa.RecordBatch]:
-    """Where changes may be missing from any frame: the plan knows, the first split has them."""
+    """Where changes may be missing from any frame: known to the plan, delivered by the first
+    split."""
     told = split.gaps
     records = ((g.code, g.file, g.pos, g.tables and sorted(g.tables), g.found) for g in told)
     keys = names(GAP)

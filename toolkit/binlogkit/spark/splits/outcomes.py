@@ -1,7 +1,7 @@
-"""What became of the transactions of parts, for the splits that are read without the others.
+"""The outcomes of the transactions of parts, for splits that are read without the others.
 
-From their ledgers (log/index): a reading of one split tells neither that a log ends with ROLLBACK
-nor where an XA transaction that was prepared in it was committed. Spark is not in here.
+From their ledgers (log/index): a reading of one split shows neither that a log ends with ROLLBACK
+nor where an XA transaction prepared in it was committed. Spark is not in here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MICROSECONDS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """An XA transaction that was committed: by transaction ``number`` of part ``part``."""
+    """A committed XA transaction: committed by transaction ``number`` of part ``part``."""
 
     part: int
     number: int
@@ -33,15 +33,17 @@ class Moved:
 class PartOutcomes:
     """The outcomes of all parts' transactions; each part has its ledger's ``transactions``.
 
-    InputError: the number in a log's name is too large to be ordered by.
+    InputError: the number in a log's name is too large for ordering.
     """
 
     def __init__(self, parts: Sequence[Part], joined: Joined) -> None:
         self._parts, self._joined = parts, joined
 
     def of(self, i: int, first: int, numbers: range) -> Deciding:
-        """What a split of part ``i`` must be told, whose transactions are numbered from ``first``
-        on; ``numbers``: those of the split."""
+        """The outcomes that a split of part ``i`` needs.
+
+        ``first``: the number of the part's first transaction; ``numbers``: those of the split.
+        """
         head = self._parts[i].head
         moved = {n: one.commit for n, one in self.moved(i, first, numbers).items()}
         left = self.left(i, first, numbers) - moved.keys()
@@ -77,7 +79,7 @@ class PartOutcomes:
         return table.slice(numbers.start - first, max(len(numbers), 0))
 
     def _moved(self, file: str, pos: int) -> Moved:
-        """By the transaction that begins there."""
+        """From the transaction that begins there."""
         i = self._by_file[file]
         part = self._parts[i]
         table = part.ledger["transactions"]

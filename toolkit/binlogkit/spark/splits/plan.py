@@ -1,10 +1,9 @@
-"""Logs -> splits: what each worker needs to read its part as if it had read all before it.
+"""Logs -> splits: what each worker needs to read its part as if it had read everything before it.
 
 Spark is not in here: landing, the batch source and a stream share it. The plan is made once, where
-the query is planned, from what each log tells by itself (``log/index``); it is plain data. A task
-is sent its split, with what is known of the tables that its log touches, and the scan, which does
-not grow with the logs. A large file whose row changes are asked for is cut at starts of
-transactions.
+the query is planned, from what each log says by itself (``log/index``); it is plain data. A task
+gets its split, with what is known of the tables that its log touches, and the scan, which does not
+grow with the logs. A large file whose row changes are wanted is cut at starts of transactions.
 """
 
 from __future__ import annotations
@@ -41,18 +40,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """One file, a part of it, or relay logs that go on inside a transaction, and where it stands
-    among all that are read.
+    """One file, a part of it, or relay logs that share transactions, and its place among all logs.
 
-    ``first``, ``last``: whether those of all files are in it; ``events``, ``transactions``: how
-    many come before; ``known``: what is known at its start of the tables that it touches, None for
-    nothing; ``start``: logical offset of its first transaction, 0 for the file's beginning;
-    ``stop``: of its end, or where the file ended when it was planned, None where it is read to its
-    end, whatever that is by then; ``locations``: what opens each file; ``source``: the name of its
-    server's logs, None where it alone tells that; ``seen``: those of its GTIDs whose transactions
-    were read before; ``decisions``: what became in other files of transactions that it prepared, by
-    their number; ``gaps``: all there are, of the first split where they are asked for;
-    ``deciding``: what became of its transactions, of a changelog alone.
+    ``first``, ``last``: whether the first or last split of all files is in it; ``events``,
+    ``transactions``: how many come before; ``known``: what is known at its start of the tables that
+    it touches, None for nothing; ``start``: logical offset of its first transaction, 0 for the
+    file's beginning; ``stop``: of its end, or the file's end at planning, None for its end at
+    reading; ``locations``: what opens each file; ``source``: the name of its server's logs, None if
+    only the log names it; ``seen``: those of its GTIDs whose transactions were read before;
+    ``decisions``: the outcomes, in other files, of transactions that it prepared, by number;
+    ``gaps``: all gaps, for the first split if they are wanted; ``deciding``: the outcomes of its
+    transactions, for a changelog only.
     """
 
     files: tuple[str, ...]
@@ -75,7 +73,7 @@ class Split:
 class Scan:
     """What every split of a scan shares: it goes to each task, and does not grow with the logs.
 
-    ``asked``: what the user asks for, but for the logs' paths; ``options``: how the logs are read;
+    ``asked``: the user's options, without the logs' paths; ``options``: how the logs are read;
     ``files``: the first and the last of them; ``columns``: the names of the table's columns over
     all versions; ``keys``: of those that were in its key.
     """
@@ -110,8 +108,8 @@ class Plan:
     """A scan and its splits.
 
     ``changes``: the canonical batch schema of the scan's table, its versions united by name; None
-    without a table, where the log has no change of it, and where it was not asked for; ``gaps``:
-    where changes may be missing.
+    without a table, if the log has no change of it, or if it was not requested; ``gaps``: where
+    changes may be missing.
     """
 
     scan: Scan
@@ -121,12 +119,12 @@ class Plan:
 
 
 def make_plan(asked: ScanOptions, *, unite: bool = True, catalog: Catalog | None = None) -> Plan:
-    """The splits of a scan; with a table its columns are learned on the way.
+    """The splits of a scan; with a table its columns are found as well.
 
-    ``unite``: whether one schema for all versions of the table is wanted; ``catalog``: what a base
-    says of tables. Damage and unreadable
-    files are left to whoever reads the split. Errors: InputError, EmptyInputError (nothing is
-    there), SchemaError (versions of the table that do not unite), ServerError, UsageError.
+    ``unite``: whether one schema for all versions of the table is wanted; ``catalog``: a base's
+    table definitions. Damage and unreadable files are reported when the split is read. Errors:
+    InputError, EmptyInputError (nothing is there), SchemaError (versions of the table that do not
+    unite), ServerError, UsageError.
     """
     log = open_log(list(asked.paths), **{name: getattr(asked, name) for name in READING})
     with log.knowing(catalog):
@@ -162,7 +160,7 @@ def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> Plan:
     ]
     changes = _united(versions, str(asked.table)) if versions and unite else None
     columns = tuple(dict.fromkeys(column.name for schema in versions for column in schema.columns))
-    # What is known of tables, and where logs lie, goes with each split.
+    # Table definitions and locations of logs go with each split.
     options, files = replace(log.options, catalog=None), (log.files[0], log.files[-1])
     keys = frozenset(name for schema in versions for name in schema.key)
     scan = Scan(replace(asked, paths=()), options, files, columns, keys)
@@ -172,7 +170,7 @@ def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> Plan:
 def _splits(
     carriers: Sequence[Carrier], parts: Sequence[Part], joined: Joined
 ) -> tuple[Split, ...]:
-    """The splits of all logs, each to where the next one of its log begins."""
+    """The splits of all logs; each ends where the next one of its log begins."""
     found: list[Split] = []
     of = {carrier.name: carrier.location or carrier.name for carrier in carriers}
     for position, following in zip_longest(joined.positions, joined.positions[1:]):
@@ -192,7 +190,7 @@ def _splits(
 
 
 def _decided(splits: Sequence[Split], parts: Sequence[Part], joined: Joined) -> tuple[Split, ...]:
-    """The splits of all logs with what became of their transactions."""
+    """The splits of all logs with the outcomes of their transactions."""
     outcomes, found = PartOutcomes(parts, joined), list[Split]()
     for split, position, following in zip_longest(splits, joined.positions, joined.positions[1:]):
         first = position.transactions - position.segment.transactions

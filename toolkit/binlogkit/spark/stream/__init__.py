@@ -1,1 +1,1 @@
-"""Streams: ``spark.readStream.format("binlog")`` over logs that are being written."""
+"""Streams: ``spark.readStream.format("binlog")`` over logs that grow."""

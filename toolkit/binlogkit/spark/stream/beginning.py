@@ -1,7 +1,7 @@
-"""What a stream begins with beside the logs: a snapshot of its table, whose rows are inserts.
+"""The base of a stream: a snapshot of its table, whose rows come first, as inserts.
 
-The process that plans the batches knows the snapshot's place and what it says of tables; its rows
-are read where the first batch is. Spark is not in here.
+The process that plans the batches knows the snapshot's position and definitions; its rows are read
+where the first batch is. Spark is not in here.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _ROWS = 65_536
 
 
 class Beginning:
-    """A base; ``place``: where it is, ``catalog``: what it says of tables, None where nothing.
+    """A base; ``place``: its position, ``catalog``: its table definitions, None without any.
 
-    Errors: InputError (it cannot be read, or tells no place), LimitError, SchemaError.
+    Errors: InputError (it cannot be read, or has no position), LimitError, SchemaError.
     """
 
     def __init__(self, base: str) -> None:
@@ -43,7 +43,8 @@ class Beginning:
         self.place, self.catalog = SnapshotPosition(found.file, found.pos, gtids), found.catalog
 
     def begun(self, start: Offset) -> bool:
-        """Whether its rows have come. UsageError: those of another one have, or of none."""
+        """Whether its rows have been delivered. UsageError: those of another base were, or of
+        none."""
         if start.base is None and not start.series:
             return False
         if start.base != self.place:
@@ -55,13 +56,13 @@ class Beginning:
 
 
 def stream_schema(asked: ScanOptions) -> pa.Schema:
-    """The columns of a changelog that begins with a base: those of the base's table, and what the
-    logs that are there add. Errors: those of :func:`make_plan` and of
+    """The columns of a changelog that begins with a base: those of the base's table, and those that
+    the existing logs add. Errors: those of :func:`make_plan` and of
     :func:`inserts`."""
     base = str(asked.base)
     found = _bases_of(base, asked.table)
     known = [_empty(_table_in(base, asked.table, found))]
-    with suppress(EmptyInputError):  # logs may come
+    with suppress(EmptyInputError):  # logs may come later
         changes = make_plan(asked, catalog=found.catalog).changes
         known += [] if changes is None else [pa.RecordBatch.from_pylist([], changes)]
     return changelog_schema(united(known, str(asked.table)).schema.field("before").type)
@@ -70,11 +71,11 @@ def stream_schema(asked: ScanOptions) -> pa.Schema:
 def inserts(
     base: str, table: str | None, place: SnapshotPosition, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a table in a base as those of a changelog, with the columns of ``schema``.
+    """The rows of a table in a base as rows of a changelog, with the columns of ``schema``.
 
     ``_commit_version`` is below that of what follows, ``_sequence`` below all others, there is no
-    ``_commit_timestamp``; ``_file`` and ``_pos`` are the base's place. Errors: InputError (rows may
-    be missing in it), UsageError (it does not have the table), and those of reading it.
+    ``_commit_timestamp``; ``_file`` and ``_pos`` are the base's position. Errors: InputError (rows
+    may be missing in it), UsageError (it lacks the table), and those of reading it.
     """
     found = _table_in(base, table, _bases_of(base, table))
     if found.doubts:
@@ -117,7 +118,7 @@ def _batch(
 
 
 class _Begun(Committed):
-    """What a changelog asks of commits, for rows that were there before all."""
+    """Commits for rows that existed before all changes."""
 
     def __init__(self, place: SnapshotPosition) -> None:
         self._version = 0
@@ -145,7 +146,7 @@ def _bases_of(base: str, table: str | None) -> Bases:
 
 
 def _table_in(base: str, table: str | None, found: Bases) -> TableSnapshot:
-    """The one table that is asked for."""
+    """The one wanted table."""
     if len(found.tables) != 1:
         raise UsageError(f"the base {base} has no one table {table}: there is {found.named()}")
     return next(iter(found.tables.values()))

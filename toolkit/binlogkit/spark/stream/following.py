@@ -1,8 +1,7 @@
 """Logs that are being written, and how far a stream can read them.
 
-What a log tells is read once it is there (log/index), and again when it has grown. A stream goes on
-to the end of the last transaction that is whole, and from one log to the next of its series. Spark
-is not in here.
+A log is read once it exists (log/index), and again when it has grown. A stream reads to the end of
+the last whole transaction, and from one log to the next of its series. Spark is not in here.
 """
 
 from __future__ import annotations
@@ -46,20 +45,20 @@ _LEDGER = ("transactions",)
 
 @dataclass(slots=True)
 class Limit:
-    """How much a batch takes at most: ``logs``, ``size`` in bytes; None for all there is."""
+    """The limits of a batch: ``logs``, ``size`` in bytes; None for everything there is."""
 
     logs: int | None = None
     size: int | None = None
 
     @property
     def used(self) -> bool:
-        """Whether nothing of it is left."""
+        """Whether the limit is reached."""
         return (self.logs is not None and self.logs <= 0) or (
             self.size is not None and self.size <= 0
         )
 
     def take(self, size: int) -> None:
-        """Take a log's part of it."""
+        """Count a part of a log."""
         if self.logs is not None:
             self.logs -= 1
         if self.size is not None:
@@ -67,7 +66,7 @@ class Limit:
 
 
 class Follower:
-    """The logs that a scan names, each time as they are then."""
+    """The logs that a scan names, as they are at each moment."""
 
     def __init__(self, asked: ScanOptions) -> None:
         self._asked = asked
@@ -84,8 +83,10 @@ class Follower:
         return self._options or ReadOptions(on_damage=self._asked.on_damage)
 
     def carriers(self) -> dict[str, list[Carrier]]:
-        """The logs that are there, by series, in order. InputError, but none for an empty folder:
-        logs may come."""
+        """The present logs, by series, in order.
+
+        InputError, but not for an empty folder: logs may come.
+        """
         asked = self._asked
         paths = list(asked.paths)
         try:
@@ -108,12 +109,11 @@ class Follower:
     # ---- how far ------------------------------------------------------------------------------
 
     def latest(self, start: Offset, limit: Limit | None = None) -> Offset:
-        """How far all series can be read from ``start`` on, within a limit, each in its turn, the
-        one that is furthest behind first; before all else, a base that is given.
+        """How far all series can be read from ``start``, within a limit.
 
-        InputError: a log is gone or another one, cannot be read, or is missing between two;
-        DamageError: there is some at ``start``, unless it is gone past. UsageError: another base
-        than that of ``start``.
+        Series take turns, the oldest one first; a base comes before everything else. InputError: a
+        log is gone or replaced, cannot be read, or is missing between two; DamageError: damage at
+        ``start`` that is not to be skipped. UsageError: another base than that of ``start``.
         """
         if self._beginning is not None and not self._beginning.begun(start):
             return self._based(self._beginning.place)
@@ -132,7 +132,7 @@ class Follower:
             except (DamageError, InputError):
                 if reached.get(series) == begun.get(series):
                     raise
-                continue  # what stands before it comes first
+                continue  # deliver what comes before it first
             if step is not None:
                 reached[series], part = step
                 fresh.append(part)
@@ -143,7 +143,7 @@ class Follower:
         return replace(start, series=reached)
 
     def _based(self, place: SnapshotPosition) -> Offset:
-        """A base's place among the logs: of the one series that has its log, up to there."""
+        """A base's place among the logs: in the only series with its log, up to its position."""
         found = self.carriers()
         logs = [
             (series, log)
@@ -169,7 +169,7 @@ class Follower:
         return Offset({series: at}, place)
 
     def _check_gtids(self, place: SnapshotPosition, found: Mapping[str, Sequence[Carrier]]) -> None:
-        """Whether logs among which a base's is not, or several are, go on behind it."""
+        """Check that logs continue the base, if its own log is not among them or several are."""
         if place.gtids is None:
             at = "it tells no place in them"
             if place.file is not None:
@@ -194,7 +194,7 @@ class Follower:
                 )
 
     def _check(self, series: str, at: Reached, logs: Sequence[Carrier]) -> None:
-        """Whether a stream can go on where it has been."""
+        """Check that a stream can resume where it was."""
         if not logs or any(is_log(at.log, log.name) for log in logs):
             return
         later = [log for log in logs if is_behind(log.name, at.log)]
@@ -216,7 +216,7 @@ class Follower:
         self.follows(at.log, before, later[0])
 
     def follows(self, name: str, part: Part | None, log: Carrier) -> None:
-        """Whether a log is the next after another one, else InputError."""
+        """Check that a log is the next one after another; else InputError."""
         numbers = split_name(name)[2], split_name(log.name)[2]
         named = part is not None and part.next_name is not None
         if named and part is not None and is_log(base_of(part.next_name or ""), log.name):
@@ -230,12 +230,12 @@ class Follower:
                 "onDamage=report goes past them",
             )
 
-    # ---- what logs tell -----------------------------------------------------------------------
+    # ---- parts of logs ------------------------------------------------------------------------
 
     def parts(
         self, logs: Sequence[Carrier], stamps: dict[str, Stamp | None] | None = None
     ) -> Iterator[Part]:
-        """What logs that follow each other tell, from the index where it knows them."""
+        """The parts of consecutive logs, from the index if it has them."""
         logs = list(logs)
         while logs and (known := self._ended.get(logs[0].name)) is not None:
             yield known
@@ -247,7 +247,7 @@ class Follower:
             stamps |= {log.name: stamp_or_none(log) for log in logs}
         for part in Index(self._asked.index).parts(logs, self.options, list(_LEDGER)):
             read, logs = logs[: len(part.names)], logs[len(part.names) :]
-            if part.damages and part.read_at is not None:  # mended since, its stamp may be the same
+            if part.damages and part.read_at is not None:  # maybe mended, same stamp
                 yield from self._read(read)
             else:
                 yield part
@@ -257,9 +257,9 @@ class Follower:
         return parts_of(logs, self.options, segment=segment, counting=True)
 
     def before(self, series: str, at: Reached, logs: Sequence[Carrier]) -> Iterator[Part]:
-        """What all logs of a series tell that a stream has read, up to where it is.
+        """The parts of all logs of a series that a stream has read, up to its place.
 
-        InputError: some are gone, and nothing tells any more what they told.
+        InputError: some are gone, and no index has them.
         """
         logs = [log for log in logs if not is_behind(log.name, at.log)]
         if not any(is_log(at.first, log.name) for log in logs):
@@ -283,7 +283,7 @@ class Follower:
             yield self._up_to(series, last, at.pos)
 
     def _keep(self, parts: Sequence[Part], stamps: Mapping[str, Stamp | None]) -> None:
-        """Keep what logs tell in the index, of one that goes on what it has told by now."""
+        """Keep parts in the index; for a growing log its present state."""
         fresh = [p for p in parts if p.read_at is None and stamps.keys() >= set(p.names)]
         if self._asked.index is None or not fresh:
             return
@@ -293,7 +293,7 @@ class Follower:
         index.commit(entries, {stamp.place for stamp in told if stamp is not None})
 
     def gone(self, series: str) -> dict[str, Part]:
-        """What the index knows of a series' logs that are not there any more, by their names."""
+        """The parts of a series' deleted logs that the index has, by name."""
         if self._asked.index is None:
             return {}
         there = [log for logs in self.carriers().values() for log in logs]
@@ -308,7 +308,7 @@ class Follower:
         return self._gone[series][1]
 
     def _up_to(self, series: str, log: Carrier, pos: int) -> Part:
-        """What a log told when it ended at an offset."""
+        """A log's part as it was when the log ended at an offset."""
         known = self._exact.get(series)
         if known is not None and known[:2] == (log.name, pos):
             return known[2]
@@ -316,24 +316,24 @@ class Follower:
         self._exact[series] = log.name, pos, part
         return part
 
-    # ---- what was looked at -------------------------------------------------------------------
+    # ---- unchanged logs -----------------------------------------------------------------------
 
     def note(self, part: Part, pos: int) -> None:
-        """Note what a log tells that ends at an offset just now."""
+        """Note the part of a log that now ends at an offset."""
         if part.stop == pos and not part.damages:
             self._exact[series_of(part.names[-1])] = part.names[-1], pos, part
 
     def looked(self, log: Carrier, at: Reached | None, now: Stamp | None) -> None:
-        """Note that the last log of a series had nothing to read from there on."""
+        """Note that the last log of a series had nothing to read from an offset on."""
         self._looked[log.name] = now, at
 
     def nothing_new(self, log: Carrier, at: Reached | None, now: Stamp | None) -> bool:
-        """Whether that is so still."""
+        """Whether that is still so."""
         return now is not None and self._looked.get(log.name) == (now, at)
 
 
 class _Walk:
-    """A series, from where a stream stands in it."""
+    """A series, from a stream's place in it on."""
 
     def __init__(self, follower: Follower, at: Reached | None, logs: Sequence[Carrier]) -> None:
         self._follower, self._at = follower, at
@@ -348,11 +348,13 @@ class _Walk:
         self._parts: Iterator[Part] | None = None
         self._part: Part | None = None
         self._next: Part | None = None
-        self._now: Stamp | None = None  # of the log that it begins with
+        self._now: Stamp | None = None  # of the first log
 
     def step(self, limit: Limit, stamps: dict[str, Stamp | None]) -> tuple[Reached, Part] | None:
-        """Go on in one log, or to the next; how far that is, and what the log tells. None: there is
-        no more."""
+        """Read on in one log, or to the next.
+
+        Returns how far that is, and the log's part; None: there is no more.
+        """
         if not self._logs:
             return None
         log, at, follower = self._logs[0], self._at, self._follower
@@ -399,7 +401,7 @@ class _Walk:
 
 
 def _lacking(part: Part, following: Part) -> GtidSet | None:
-    """The GTIDs of which the log behind another says that they came before, and it lacks them."""
+    """The GTIDs that the following log lists as earlier, and that a log lacks."""
     heads = part.head, following.head
     before, after = (None if head is None else head.previous for head in heads)
     if before is None or after is None:
@@ -410,7 +412,7 @@ def _lacking(part: Part, following: Part) -> GtidSet | None:
 def _reached(
     part: Part, at: Reached | None, ended: bool, options: ReadOptions, size: int | None
 ) -> Reached | None:
-    """How far a log can be read that has ended or not, None for nothing of it yet."""
+    """How far a log can be read, whether or not it has ended; None if no part of it yet."""
     name, head = part.names[-1], part.head
     own = at if at is not None and any(is_log(at.log, one) for one in part.names) else None
     if own is not None and head is not None:
@@ -451,14 +453,14 @@ def _reached(
         first, base_of(name), head.server_id, head.begun, count, None if whole else pos
     )
     if own is not None and reached.pos is not None and (own.pos or 0) > reached.pos:
-        return own  # what comes is not whole yet
+        return own  # the next transaction is not whole yet
     return reached
 
 
 def _within(
     part: Part, own: Reached | None, found: tuple[int, int | None, bool], size: int
 ) -> tuple[int, int | None, bool]:
-    """The same within so many bytes, one transaction at least."""
+    """The same, limited to so many bytes, but at least one transaction."""
     count, pos, whole = found
     begin, first = (0, 0) if own is None else (own.pos or 0, own.transactions)
     end = part.stop if whole or pos is None else pos
@@ -472,7 +474,7 @@ def _within(
 
 
 def _up_to_count(part: Part, count: int) -> Part:
-    """What a log that is gone told up to one of its transactions."""
+    """The part of a deleted log, up to one of its transactions."""
     told = part.ledger["transactions"].slice(0, count)
     gtids = GtidSet.of(filter(None, told["gtid"].to_pylist()))
     return replace(
@@ -487,7 +489,7 @@ def _up_to_count(part: Part, count: int) -> Part:
 
 
 def _size(part: Part, own: Reached | None, reached: Reached) -> int:
-    """How many bytes a step goes on."""
+    """The size of a step in bytes."""
     end = part.stop if reached.pos is None else reached.pos
     return (end or 0) - (0 if own is None else own.pos or 0)
 

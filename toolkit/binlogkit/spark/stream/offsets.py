@@ -1,7 +1,7 @@
-"""How far a stream has read: what Spark keeps of it in a checkpoint.
+"""How far a stream has read: the offset in Spark's checkpoint.
 
-Logs that are numbered and lie beside each other are one series. Of each the offset names the last
-log that was read, and how far.
+Numbered logs in the same folder are one series. For each the offset names the last log that was
+read, and how far.
 """
 
 from __future__ import annotations
@@ -37,8 +37,11 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPosition:
-    """Where a snapshot is that a stream began with: it holds what ends by ``pos`` in ``file``, a
-    log's name without its folder, and the transactions ``gtids``; None where it does not say."""
+    """The position of the snapshot that a stream began with.
+
+    It holds what ends by ``pos`` in ``file``, a log's name without its folder, and the transactions
+    ``gtids``; None where it has none.
+    """
 
     file: str | None
     pos: int | None
@@ -47,8 +50,8 @@ class SnapshotPosition:
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """``series``: how far each was read, by its name; ``base``: where the snapshot is whose rows
-    came first, None without one and before them."""
+    """``series``: how far each was read, by its name; ``base``: the position of the snapshot whose
+    rows came first, None without one and before them."""
 
     series: Mapping[str, Reached] = field(default_factory=dict)
     base: SnapshotPosition | None = None
@@ -66,7 +69,7 @@ def base_of(name: str) -> str:
 
 
 def is_log(name: str, other: str) -> bool:
-    """Whether names, of one series, are those of one log, packed or not."""
+    """Whether names, of one series, mean the same log, compressed or not."""
     return split_name(base_of(name))[1:] == split_name(base_of(other))[1:]
 
 
@@ -76,7 +79,7 @@ def is_behind(name: str, other: str) -> bool:
 
 
 def within(offset: Offset, start: Offset, target: Offset) -> Offset:
-    """An offset, but for what is beyond a target; ``start``: where it was counted from."""
+    """An offset, limited to a target; ``start``: where counting began."""
     found = dict(offset.series)
     for series, at in offset.series.items():
         end = target.series.get(series)
@@ -90,19 +93,19 @@ def within(offset: Offset, start: Offset, target: Offset) -> Offset:
 
 
 def _further(at: Reached, end: Reached) -> bool:
-    """Whether one place in a log is behind another."""
+    """Whether one place in a log is after another."""
     return end.pos is not None and (at.pos is None or at.pos > end.pos)
 
 
 def to_json(offset: Offset) -> dict[str, Any]:
-    """What Spark keeps of an offset."""
+    """An offset as Spark keeps it."""
     logs = {series: asdict(reached) for series, reached in sorted(offset.series.items())}
     base = {} if offset.base is None else {"base": asdict(offset.base)}
     return {"version": _VERSION, "series": logs, **base}
 
 
 def from_json(told: Mapping[str, Any]) -> Offset:
-    """An offset that Spark kept. UsageError: it is of another source, or version."""
+    """An offset from Spark's checkpoint. UsageError: it is of another source or version."""
     try:
         if told["version"] != _VERSION:
             raise UsageError(f"a checkpoint of version {_VERSION} is needed, not {told['version']}")

@@ -1,7 +1,7 @@
 """What a batch of a stream reads: the splits between two offsets.
 
-The same two offsets give the same splits, whatever has been written since: of each log only what
-stood before the second one is looked at. Spark is not in here.
+The same two offsets always give the same splits: of each log only what comes before the second one
+is used. Spark is not in here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from binlogkit.spark.stream.offsets import Offset, Reached, SnapshotPosition, is
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: What a task reads: the scan of its own split, or of the base that is there.
+#: What a task reads: the scan with its split, or the base.
 Task: TypeAlias = tuple[Scan, Split | SnapshotPosition]
 
 
@@ -41,8 +41,11 @@ class _Range:
 
 
 class _Between(Ranges):
-    """The logs that a stream has read up to an offset; ``before``: how many transactions of each it
-    had read in earlier batches; ``held``: the GTIDs of a base."""
+    """The logs that a stream has read up to an offset.
+
+    ``before``: how many transactions of each came in earlier batches; ``held``: the GTIDs of a
+    base.
+    """
 
     def __init__(
         self, parts: Sequence[Part], joined: Joined, names: Mapping[str, str],
@@ -53,7 +56,7 @@ class _Between(Ranges):
         self._known: dict[int, GtidSet | None] = {}
 
     def _seen(self, i: int) -> GtidSet | None:
-        """Also those of logs behind this one in order, if they came in earlier batches."""
+        """The GTIDs to skip, including those that came in earlier batches from later logs."""
         if i not in self._known:
             found = GtidLedger()
             for k in range(i + 1, len(self._parts)):
@@ -67,8 +70,8 @@ class _Between(Ranges):
         return self._known[i]
 
     def _held_of(self, i: int) -> GtidSet:
-        """The GTIDs of a log whose changes a base has: of an XA transaction that was prepared they
-        are there once its commit is."""
+        """The GTIDs of a log whose changes a base has; a prepared XA transaction's only if its
+        commit is in it."""
         part = self._parts[i]
         held = self._held.intersect(part.intact)
         first, gtids = self._base(i), part.ledger["transactions"]["gtid"]
@@ -91,9 +94,9 @@ class _Between(Ranges):
 
 
 def between(follower: Follower, asked: ScanOptions, start: Offset, end: Offset) -> list[Task]:
-    """What reads all that stands between two offsets, in order.
+    """The tasks for everything between two offsets, in order.
 
-    Errors: InputError (a log is gone, is another one, or shorter than it was), SchemaError.
+    Errors: InputError (a log is gone, replaced, or shorter than it was), SchemaError.
     """
     if start.base is None and end.base is not None:
         return [(Scan(replace(asked, paths=(), index=None)), end.base)]
@@ -126,8 +129,8 @@ def between(follower: Follower, asked: ScanOptions, start: Offset, end: Offset) 
 
 
 def read(task: Task, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The batches of a task, with the columns of ``schema``; errors as :func:`decode` and
-    :func:`inserts` have them."""
+    """The batches of a task, with the columns of ``schema``; errors as in :func:`decode` and
+    :func:`inserts`."""
     scan, split = task
     if isinstance(split, SnapshotPosition):
         return inserts(str(scan.asked.base), scan.asked.table, split, schema)
@@ -135,8 +138,8 @@ def read(task: Task, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _range(part: Part, start: Reached | None, end: Reached, *, begun: bool) -> tuple[_Range, bool]:
-    """What of a log stands between two places in its series; ``begun``: whether the first of them
-    is in a log before it."""
+    """The part of a log between two places in its series; ``begun``: whether the first of them is
+    in an earlier log."""
     count = part.ledger["transactions"].num_rows if part.head is not None else 0
     last = any(is_log(name, end.log) for name in part.names)
     stop, after = (end.pos, end.transactions) if last else (None, count)
@@ -165,7 +168,7 @@ def _scan(asked: ScanOptions, follower: Follower, joined: Joined) -> Scan:
 
 
 def _bounded(scan: Scan, splits: Iterator[tuple[Split, int]]) -> Iterator[Task]:
-    """Splits that begin to read before what is wanted of them."""
+    """Splits that begin reading before their wanted part."""
     for split, begin in splits:
         own = split if begin <= split.start else replace(split, first=True)
         filters = dict(scan.asked.filters)

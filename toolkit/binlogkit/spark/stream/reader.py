@@ -1,8 +1,8 @@
-"""The stream reader of the data source ``binlog``: what Spark asks of it, batch by batch.
+"""The stream reader of the data source ``binlog``: answers Spark's calls, batch by batch.
 
-It lives in one process as long as the query does; what is sent to tasks is its schema alone, since
-each partition has its own scan. A batch is planned from the two offsets that Spark keeps, so that
-one that is done again gives the same rows.
+It lives in one process as long as the query does; only its schema is sent to tasks, since each
+partition has its own scan. A batch is planned from the two offsets that Spark keeps, so that a
+repeated batch gives the same rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Partition(InputPartition):
 
 
 class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Logs that grow, and others that come, as batches of rows."""
+    """Logs that grow, and new ones, as batches of rows."""
 
     def __init__(self, asked: ScanOptions, schema: StructType) -> None:
         if asked.kind in ("damages", "gaps"):
@@ -50,7 +50,7 @@ class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise UsageError("a stream begins at the offset in its checkpoint, at no position")
         self._asked, self._schema = asked, schema
         self._follower = Follower(asked)
-        self._ends = False  # whether the query ends where it finds nothing more
+        self._ends = False  # whether the query ends when there is nothing more
         self._target: Offset | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -60,13 +60,13 @@ class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return made, (Needed(), BinlogStreamReader, self._asked, self._schema)
 
     def initialOffset(self) -> dict[str, Any]:
-        """Before all logs, and the base if there is one, or behind those that are there."""
+        """The start: before all logs and the base, or after the existing logs."""
         begin = Offset()
         latest = self._asked.starting_offset == "latest"
         return to_json(self._follower.latest(begin) if latest else begin)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """How much of the logs a batch takes."""
+        """The limits of a batch."""
         if self._asked.max_files_per_trigger is not None:
             return ReadMaxFiles(self._asked.max_files_per_trigger)
         if self._asked.max_bytes_per_trigger is not None:
@@ -74,24 +74,24 @@ class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """How far the next batch reads; errors as :meth:`Follower.latest` has them."""
+        """How far the next batch reads; errors as in :meth:`Follower.latest`."""
         asked, begin = self._asked, from_json(start)
         given = Limit()
         if not isinstance(limit, ReadAllAvailable):
             given = Limit(asked.max_files_per_trigger, asked.max_bytes_per_trigger)
         if self._ends and self._target is None:
             self._target = self._follower.latest(begin)
-            if self._target.base != begin.base:  # the base alone
+            if self._target.base != begin.base:  # only the base
                 self._target = self._follower.latest(self._target)
         found = self._follower.latest(begin, given)
         return to_json(found if self._target is None else within(found, begin, self._target))
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """The query ends behind what is there as it begins."""
+        """The query ends after what exists at its start."""
         self._ends, self._target = True, None
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """What reads a batch."""
+        """The partitions of a batch."""
         tasks = between(self._follower, self._asked, from_json(start), from_json(end))
         return [_Partition(task) for task in tasks]
 
