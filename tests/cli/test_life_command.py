@@ -38,7 +38,7 @@ def test_a_row_that_is_not_there(run: Run) -> None:
 @pytest.mark.parametrize(
     ("table", "key", "told"),
     [
-        ("keyed.nokey", "1", "rows cannot be told apart"),
+        ("keyed.nokey", "1", "rows cannot be distinguished"),
         ("keyed.pk", "one", "compared with a number"),
         ("keyed.composite", "1", "give 2 values, not 1"),
         ("nothing", "1", "no table of this name"),

@@ -162,7 +162,7 @@ class TestStatements:
 
     @pytest.mark.parametrize(("value", "kind"), [(0.5, "float"), (0.5, "double"), ("1", "json")])
     def test_inexact_types_tell_no_row(self, value: Any, kind: str) -> None:
-        with pytest.raises(UsageError, match="cannot tell a row"):
+        with pytest.raises(UsageError, match="cannot identify a row"):
             where(value, kind)
 
     def test_on_update_current_timestamp_does_not_fire(self) -> None:

@@ -273,7 +273,7 @@ def test_logs_that_go_before_they_are_read(logs: Path, tmp_path: Path) -> None:
     made = begun("binlog.000009")
     (logs / "binlog.000009").unlink()
     (logs / "binlog.000001").write_bytes(data)
-    with pytest.raises(InputError, match=r"000009: is gone, and binlog.000001 is not behind it"):
+    with pytest.raises(InputError, match=r"000009: is gone, and binlog.000001 is not after it"):
         made.batch()
 
     made = begun()

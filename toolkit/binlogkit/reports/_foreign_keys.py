@@ -55,4 +55,4 @@ def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, m
         f"c.CONSTRAINT_NAME = k.CONSTRAINT_NAME WHERE ({' OR '.join(found)}){unknown})"
     )
     lines = "".join(f"{line};\n" for line in prepared(sql))
-    return f"-- Foreign keys by which these statements act, and the log does not tell of\n{lines}"
+    return f"-- Foreign keys that are not in the log and act on these statements\n{lines}"

@@ -89,7 +89,7 @@ def statement(plan: Plan) -> str:
     if not values and kind != "delete":
         raise UsageError(NO_VALUE if kind == "insert" else "no column changes")
     if not plan["where"] and kind != "insert":
-        raise UsageError("nothing in the log tells which row it was")
+        raise UsageError("the log does not show which row it was")
     if kind == "update":
         values = [f"{c} = {v}" for c, v in zip(columns, values, strict=True)] + [
             kept(name) for name in kept_of(plan)
@@ -235,7 +235,7 @@ def condition(column: str, value: Any, kind: str) -> str:
     if value is None:
         return f"{name} <=> NULL"
     if kind in INEXACT:
-        raise UsageError(f"a {kind} column, {printable(column)}, cannot tell a row")
+        raise UsageError(f"a {kind} column, {printable(column)}, cannot identify a row")
     text = _in_column(column, value, kind)
     if kind != "text":
         return f"{name} <=> {text}"

@@ -21,7 +21,7 @@ _VERDICTS: Mapping[str, tuple[Tone, str]] = {
     "explained": ("good", "The differences are not the decoder's."),
     "differ": ("bad", "The decoder gives something else than what the log holds, or may do so."),
     "unjudged": ("warn", "Something that the decoder gives nobody judged."),
-    "incomplete": ("bad", "The judge gave up: what comes behind was not judged."),
+    "incomplete": ("bad", "The judge gave up: what comes after was not judged."),
 }
 _DIFFERENCES = (
     Column("file"), Column("pos", "position", "plain"), Column("inner", kind="plain"),

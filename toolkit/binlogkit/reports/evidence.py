@@ -97,7 +97,7 @@ def _sections(evidence: Evidence) -> Iterator[Section]:
         yield Section(
             "What this log cannot show",
             [_limits(records_of(evidence.limits))],
-            "“applies”: the log itself proves it. “may apply”: no log could ever tell.",
+            "“applies”: the log itself proves it. “may apply”: no log could ever show it.",
         )
     if evidence.assumes is not None:
         assumed = [("", row["assumed"]) for row in records_of(evidence.assumes)]
@@ -146,7 +146,7 @@ def _transactions(evidence: Evidence) -> Iterator[Part]:
 
 def _statements(evidence: Evidence) -> Iterator[Part]:
     if evidence.statements is not None:
-        caption = "DDL, and changes that are logged as statements: no row event tells what they did"
+        caption = "DDL, and changes that are logged as statements: their effect is in no row event"
         yield _table(evidence.statements, _STATEMENTS, limit=200, caption=caption)
     if evidence.by_statement is not None:
         caption = "Statements of row changes, as far as the log has their text"

@@ -44,7 +44,7 @@ def counted_batches(
         stay = np.ones(batch.num_rows, bool)
         if numbers is not None:
             if "tx" not in batch.schema.names:
-                raise UsageError("the changes have no column tx: their transactions cannot be told")
+                raise UsageError("the changes have no column tx: their transactions are not known")
             tx = batch["tx"]
             stay = np.asarray(tx.is_null()) | np.isin(np.asarray(tx.fill_null(0)), numbers)
             if outside >= 0:

@@ -121,7 +121,7 @@ def shared(changes: Any, folding: Folding) -> Shared:
     if "seq" not in changes.columns:
         raise UsageError("a Spark frame has no order: the column seq is needed")
     if folding.numbers is not None and "tx" not in changes.columns:
-        raise UsageError("the changes have no column tx: their transactions cannot be told")
+        raise UsageError("the changes have no column tx: their transactions are not known")
     wanted = sql.lit(False)
     for db, table in folding.followed:
         wanted = wanted | ((sql.col("db") == db) & (sql.col("table") == table))

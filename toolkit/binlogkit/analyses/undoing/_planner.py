@@ -67,7 +67,7 @@ class Facts:
         for column in image:
             name, facts = column.name, column.metadata or {}
             if b"binlogkit:kind" not in facts:
-                raise UsageError(f"the type of column {name} cannot be told: schema is needed")
+                raise UsageError(f"the type of column {name} is not known: schema is needed")
             kinds[name] = facts[b"binlogkit:kind"].decode()
             if facts.get(b"binlogkit:generated"):
                 generated.add(name)
@@ -76,7 +76,7 @@ class Facts:
         if key is None:
             stored = (schema.metadata or {}).get(b"binlogkit:key")
             if stored is None:
-                raise UsageError("the table's key cannot be told: give it, or () if there is none")
+                raise UsageError("the table's key is not known: give it, or () if there is none")
             key = json.loads(stored)
         unknown = [name for name in key if name not in kinds]
         if unknown:

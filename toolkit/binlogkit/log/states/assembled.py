@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Name = tuple[str, str]
 
-_UNKNOWN_CELLS = "No image holds these cells, and no constant default of the definition tells them."
+_UNKNOWN_CELLS = "No image holds these cells, and the definition has no constant default for them."
 
 
 def assembled(

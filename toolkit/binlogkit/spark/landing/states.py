@@ -68,7 +68,7 @@ def state_of(
     there = set(tables)
     facts = facts_of_table(ledger, name, before)
     if any(ledger.masks.masks_column(*name, column) for column in facts.key):
-        raise SchemaError(f"{table}: its key is masked, so that its rows cannot be told apart")
+        raise SchemaError(f"{table}: its key is masked, so that its rows cannot be distinguished")
     version = max(version_tuple(file.server_version or "") for file in ledger.file_facts)
     logged = version >= CASCADES_LOGGED
     above = [] if logged else parents(before, name, facts.parents)

@@ -50,7 +50,7 @@ class Beginning:
         if start.base != self.place:
             raise UsageError(
                 f"the stream began {'without a base' if start.base is None else 'with another one'}"
-                f", and cannot go on with {self._base}: its rows would be missing"
+                f", and cannot resume with {self._base}: its rows would be missing"
             )
         return True
 
@@ -157,4 +157,4 @@ def _read(base: str, wanted: Any) -> list[Snapshot]:
 
 
 def _untyped() -> tuple[Name, list[pa.Field]]:
-    raise UsageError("a base in CSV or JSON lines tells no columns: write the state as Parquet")
+    raise UsageError("a base in CSV or JSON lines defines no columns: write the state as Parquet")

@@ -171,7 +171,7 @@ class Follower:
     def _check_gtids(self, place: SnapshotPosition, found: Mapping[str, Sequence[Carrier]]) -> None:
         """Check that logs continue the base, if its own log is not among them or several are."""
         if place.gtids is None:
-            at = "it tells no place in them"
+            at = "it has no position in them"
             if place.file is not None:
                 at = f"it is at {place.pos} in {place.file}, which is not one of them"
             raise InputError(str(self._asked.base), f"no base for these logs: {at}")
@@ -201,8 +201,8 @@ class Follower:
         if not later:
             raise InputError(
                 f"{series.rpartition('/')[0]}/{at.log}",
-                f"is gone, and {base_of(logs[-1].name)} is not behind it: the stream has read it, "
-                "and cannot go on in logs that begin anew (RESET MASTER); begin another one",
+                f"is gone, and {base_of(logs[-1].name)} is not after it: the stream has read it, "
+                "and cannot resume in logs that begin anew (RESET MASTER); begin another one",
             )
         before = self.gone(series).get(at.log)
         if at.pos is not None and (
@@ -210,8 +210,8 @@ class Follower:
         ):
             raise InputError(
                 f"{series.rpartition('/')[0]}/{at.log}",
-                f"is gone (purged), and nothing tells that the stream had read all of it, which it "
-                f"had up to offset {at.pos}",
+                f"is gone (purged), and it is not known whether the stream, which had read up to "
+                f"offset {at.pos}, had read all of it",
             )
         self.follows(at.log, before, later[0])
 
@@ -227,7 +227,7 @@ class Follower:
             raise InputError(
                 log.name,
                 f"is not the log after {base_of(name)}, and those between are gone (purged?): "
-                "onDamage=report goes past them",
+                "onDamage=report skips them",
             )
 
     # ---- parts of logs ------------------------------------------------------------------------
@@ -271,8 +271,8 @@ class Follower:
             if not any(is_log(at.first, name) for part in gone for name in part.names):
                 raise InputError(
                     f"{series.rpartition('/')[0]}/{at.first}",
-                    "is gone, and the stream began with it: what it told of tables and "
-                    "transactions is kept where the option index names a folder",
+                    "is gone, and the stream began with it: its tables and transactions are "
+                    "kept only where the option index names a folder",
                 )
             yield from gone
         last = logs.pop() if logs and at.pos is not None and is_log(at.log, logs[-1].name) else None
@@ -381,7 +381,7 @@ class _Walk:
             if lacking:
                 raise InputError(
                     part.names[-1],
-                    f"is not whole (still copied?): the log behind it says that {lacking} came "
+                    f"is not whole (still copied?): the log after it says that {lacking} came "
                     "before, which are not there",
                 )
             if len(self._logs) == 1:

@@ -203,7 +203,7 @@ def _by_gtids(log: Streams, since: Since, files: int | None) -> Iterator[str]:
     if newer:
         yield f"the base is newer than these logs: {newer} is in it, and not in them"
     if not known and (since.trusted is None or not since.trusted.given):
-        yield f"nothing tells what was executed before these logs: {_OPEN}"
+        yield f"it is not known what was executed before these logs: {_OPEN}"
 
 
 def _by_file(log: Streams, since: Since, history: History) -> Iterator[str]:

@@ -103,8 +103,8 @@ def _columns(log: Streams, tables: Sequence[str]) -> tuple[Name, list[pa.Field]]
         if name[1] == wanted.table and wanted.db in (None, name[0]):
             return name, [column_field(column) for column in schemas[0].columns]
     raise UsageError(
-        f"nothing tells the columns of {tables[0]}, which a base in CSV or JSON lines does not: "
-        "give its CREATE TABLE as schema (--schema)"
+        f"the columns of {tables[0]} are not known, and a base in CSV or JSON lines does not "
+        "define them: give its CREATE TABLE as schema (--schema)"
     )
 
 

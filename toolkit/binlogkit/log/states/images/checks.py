@@ -43,7 +43,7 @@ _NO_ROWS = ("BLACKHOLE", MERGE)
 _KEEPS_COLUMNS = ("truncate", "statement_write")
 _NO_KEY = "without a key, and what rows it had is not known"
 _NO_IMAGE = "without a key, and of some rows no image has all columns"
-_KEY_UNKNOWN = "its key is not known: neither metadata nor its CREATE TABLE tell it"
+_KEY_UNKNOWN = "its key is not known: it is neither in metadata nor in a CREATE TABLE"
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
-_NO_KEY = "{} has no primary key, nor a unique one without NULL: its rows cannot be told apart"
+_NO_KEY = "{} has no primary key, nor a unique one without NULL: its rows cannot be distinguished"
 _KEY_UNKNOWN = (
-    "the key of {} is not known: neither metadata nor its CREATE TABLE tell it; name its columns "
+    "the key of {} is not known: it is neither in metadata nor in a CREATE TABLE; name its columns "
     "(--key-columns, key_columns), or give a schema"
 )
 _NOTHING = "No change that counts has a row with this key."
