@@ -245,7 +245,7 @@ def test_a_row_that_moves_where_it_was_read_already(one: Server, tmp_path: Path)
     """From a place that is read later to one that was read: only whole images tell it."""
     move = "UPDATE u.t SET id = 1 WHERE id = 5"
     begin(one, "MINIMAL", "(2, 2), (4, 4), (5, 5)")
-    with pytest.raises(ServerError, match="does not hold as a whole"):
+    with pytest.raises(ServerError, match="does not hold completely"):
         in_the_middle(one, tmp_path / "minimal", 1, lambda: one.query(move))
     begin(one, "FULL", "(2, 2), (4, 4), (5, 5)")
     for state in in_the_middle(one, tmp_path / "full", 1, lambda: one.query(move)):

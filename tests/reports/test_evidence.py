@@ -50,7 +50,7 @@ class TestSections:
 
     def test_what_is_taken_for_granted_is_said(self) -> None:
         report = evidence_report(Evidence(assumes=[{"assumed": "A."}, {"assumed": "B."}]))
-        (items,) = section(report, "What is taken for granted").parts
+        (items,) = section(report, "Assumptions").parts
         assert items == Items([("", "A."), ("", "B.")])
 
     def test_no_finding_is_said(self) -> None:

@@ -135,7 +135,7 @@ class Table:
 
     def item(self, column: str, value: object) -> Row:
         if isinstance(value, dict):
-            what = "is not decodable" if "undecodable" in value else "is known as a difference only"
+            what = "is not decodable" if "undecodable" in value else "is known only as a JSON diff"
             raise Refused(f"a value of {column} {what}")
         kind, generated = self.kinds[column], column in self.generated
         return {"column": column, "value": value, "type": kind, "generated": generated}

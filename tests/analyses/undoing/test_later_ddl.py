@@ -62,7 +62,7 @@ STORY = [
     [
         ("a", 0, "b", None),
         ("b", 0, "a", "the table was dropped later (log at 7)"),
-        ("a", 7, "a", "the table was made anew later (log at 8)"),
+        ("a", 7, "a", "the table was created again later (log at 8)"),
         ("a", 8, "a", None),
         ("other", 0, "other", None),
     ],

@@ -199,7 +199,7 @@ def test_cells_that_are_not_values(make_changes: Make, odd_cell: Any) -> None:
     assert items(by_zero["set"]) == {"d": None} and items(by_zero["where"])["d"] == "0000-00-00"
     assert items(by_diff["set"]) == {"doc": "{}"} and by_diff["note"] == "not compared: doc"
     forward = plans(changes, redo)
-    assert forward[3]["refused"] == "a value of doc is known as a difference only"
+    assert forward[3]["refused"] == "a value of doc is known only as a JSON diff"
 
 
 def test_uncommitted_changes_are_refused(make_changes: Make, make_transactions: Make) -> None:

@@ -73,7 +73,7 @@ def test_a_transaction_is_refused_as_a_whole(server: Server, tmp_path: Path) -> 
     plans = story.log().undo(start_position=story.pos, by_transaction=True)
     reasons = [str(plan["refused"]) for plan in plans]
     assert reasons[0] == "None" and "error value" in reasons[1]
-    assert reasons[2:4] == ["what it goes with is refused"] * 2
+    assert reasons[2:4] == ["a change that belongs to it is refused"] * 2
     assert "a later change depends on it (same_row)" in reasons[4]
     verdict = story.undo(by_transaction=True)
     assert verdict[-1] == "committed 1 statement; 4 changes were refused and not carried out"

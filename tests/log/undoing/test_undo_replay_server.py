@@ -156,8 +156,8 @@ def test_among_ddl(
 LATER = {
     "the table was emptied later",
     "the column was dropped later",
-    "rows of a table went with it, and which is not known",
-    "what it goes with is refused",
+    "unknown rows of a table were deleted with it",
+    "a change that belongs to it is refused",
     "a later change depends on it",
 }
 

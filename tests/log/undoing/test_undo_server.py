@@ -255,7 +255,7 @@ def test_rows_that_went_and_are_not_known(server: Server, tmp_path: Path) -> Non
     )
     plans = list(bk.open(str(story.log().files[0]), schema=str(schema)).undo())
     assert [bool(plan["refused"]) for plan in plans] == [False, True]
-    assert plans[1]["refused"] == "rows of unknown_child.c went with it, and which is not known"
+    assert plans[1]["refused"] == "unknown rows of unknown_child.c were deleted with it"
 
 
 @pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB"])

@@ -137,7 +137,7 @@ def _proved(found: ServerTables, state: TableState) -> TableState:
     told = [one for one in state.findings.to_pylist() if not one["determined"]]
     doubts = [one["meaning"] for one in told if one["finding"] not in _CARRIED_OUT]
     if state.unknown_cells:
-        doubts.append("Keys were changed whose rows the log does not hold as a whole.")
+        doubts.append("Keys were changed in rows that the log does not hold completely.")
     if doubts:
         raise ServerError(
             f"{'.'.join(state.table)} cannot be read in chunks: {doubts[0]}", server=found.name

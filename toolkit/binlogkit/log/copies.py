@@ -136,5 +136,5 @@ class _Copies:
         self._digest, self._same = blake2b(digest_size=8), b""
         known = self._known.setdefault(gtid, (digest, at.file, at.pos or 0))
         if known[0] != digest:
-            text = f"{gtid} is not what it is in {known[1]} at {known[2]}"
+            text = f"{gtid} differs from its copy in {known[1]} at {known[2]}"
             yield finding("copies_differ", at, text), tables

@@ -125,7 +125,7 @@ class Stepped(ABC):
         UsageError (already iterated), DamageError, InputError, those of a server's stream.
         """
         if self._begun:
-            raise UsageError("what is followed is gone through once")
+            raise UsageError("followed logs can be read only once")
         self._begun = True
         yield from self.go_through(Asked(wanted or Filters(), transactions, heard, together))
 

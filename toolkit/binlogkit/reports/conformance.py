@@ -17,10 +17,10 @@ _KINDS: Mapping[str, tuple[Tone, str]] = {
     "representation": ("plain", "The same value, written in another way."),
 }
 _VERDICTS: Mapping[str, tuple[Tone, str]] = {
-    "agree": ("good", "The decoder gives what the judge gives."),
+    "agree": ("good", "The decoder agrees with the judge."),
     "explained": ("good", "The differences are not the decoder's."),
-    "differ": ("bad", "The decoder gives something else than what the log holds, or may do so."),
-    "unjudged": ("warn", "Something that the decoder gives nobody judged."),
+    "differ": ("bad", "The decoder's output differs from what the log holds, or may differ."),
+    "unjudged": ("warn", "A part of the decoder's output was not judged."),
     "incomplete": ("bad", "The judge gave up: what comes after was not judged."),
 }
 _DIFFERENCES = (
@@ -42,10 +42,10 @@ def conformance_report(
     if summary.problem is not None:
         verdict.append(Text(f"mysqlbinlog gave up: {summary.problem}", tone="bad"))
     if summary.rows_not_judged:
-        told = f"{summary.rows_not_judged:,} rows were judged by nobody."
+        told = f"{summary.rows_not_judged:,} rows were not judged."
         verdict.append(Text(told, tone="warn"))
     if summary.baselined:
-        told = f"{summary.baselined:,} differences that the baseline knows were left out."
+        told = f"{summary.baselined:,} differences in the baseline were left out."
         verdict.append(Text(told))
     sections = [Section("Verdict", verdict)]
     for kind, (_, meaning) in _KINDS.items():

@@ -101,7 +101,7 @@ def _sections(evidence: Evidence) -> Iterator[Section]:
         )
     if evidence.assumes is not None:
         assumed = [("", row["assumed"]) for row in records_of(evidence.assumes)]
-        yield Section("What is taken for granted", [Items(assumed)])
+        yield Section("Assumptions", [Items(assumed)])
 
 
 def _files(evidence: Evidence) -> Iterator[Part]:
@@ -172,8 +172,8 @@ _SECTIONS: tuple[tuple[tuple[str, ...], str, _Make], ...] = (
 _INTROS = {
     "By minute": "An event's time is the start of its statement, to the second, by the clock of"
     " the server where it was made.",
-    "Transactions": "A connection number is no person: pools share one among many, and on a"
-    " replica it is the applier's.",
+    "Transactions": "A connection number does not identify a person: pools share one among many,"
+    " and on a replica it is the applier's.",
 }
 _SUMMARY = (
     "file", "first_timestamp", "last_timestamp", "transactions", "rows", "inserts", "updates",

@@ -10,8 +10,8 @@ from binlogkit.reports.model import Card, Column, Part, Report, Section, Table, 
 
 _TONES: Mapping[str, Tone] = {"damage": "bad", "warning": "warn", "note": "plain"}
 _VERDICTS: Mapping[str, tuple[Tone, str]] = {
-    "note": ("good", "All well: nothing was found but what the notes say."),
-    "warning": ("warn", "The logs can be read, and something about them is not as it should be."),
+    "note": ("good", "All well: there are only notes."),
+    "warning": ("warn", "The logs can be read, but something about them is not as it should be."),
     "damage": ("bad", "The logs are damaged: something in them is missing or cannot be trusted."),
 }
 _FOUND = (

@@ -26,7 +26,7 @@ def unlogged(found: bk.Verification) -> list[str]:
 def test_golden_logs(story: Path) -> None:
     """One story has a row that was inserted with sql_log_bin=0, and is deleted later."""
     found = bk.open(story, on_damage="report").verify(images=True)
-    row = "stmts.untraced id=2: it is there, although it was never inserted"
+    row = "stmts.untraced id=2: it exists, although it was never inserted"
     planted = story.name == "statements" and "row" in story.parent.name
     told = unlogged(found)
     if story.name == "cascades" and not story.parent.name.startswith("9-"):
@@ -111,4 +111,4 @@ def test_the_state_is_not_determined_since_the_last_change_that_fits() -> None:
     state = log.state("stmts.untraced")
     assert not state.determined
     told = {f["finding"]: f["meaning"] for f in state.findings.to_pylist()}
-    assert "id=2: it is there" in told["unlogged"]
+    assert "id=2: it exists" in told["unlogged"]

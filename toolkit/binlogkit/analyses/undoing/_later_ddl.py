@@ -27,7 +27,7 @@ _GONE = {
     "drop": "the table was dropped later",
     "drop_database": "the table's database was dropped later",
     "truncate": "the table was emptied later",
-    "create": "the table was made anew later",
+    "create": "the table was created again later",
     "unknown": "a later statement on the table could not be understood",
     "alter": "a later ALTER TABLE could not be understood",
     "statement_write": "rows of the table were moved later without row events",

@@ -36,7 +36,7 @@ _INEXACT = ("float", "double", "json")
 _STAMPS = ("timestamp", "datetime")  # may have ON UPDATE CURRENT_TIMESTAMP
 _NO_VALUES = (
     ("undecodable", "is not decodable"),
-    ("json_diff", "is known as a difference only"),
+    ("json_diff", "is known only as a JSON diff"),
 )
 _WRITTEN = "a later statement that is logged as text may depend on it"
 _OPPOSITE = {"insert": "delete", "delete": "insert", "update": "update"}
@@ -158,9 +158,9 @@ class Planner:
         else:
             reasons.add(every, f"the name of column {self.facts.unnamed} is not known")
         if self.child is not None and op == "delete":
-            reasons.add(every, f"rows of {self.child} went with it, and which is not known")
+            reasons.add(every, f"unknown rows of {self.child} were deleted with it")
         if self.blocked is not None:
-            reasons.add(self.blocked.along(batch), "what it goes with is refused")
+            reasons.add(self.blocked.along(batch), "a change that belongs to it is refused")
         there = reasons.none()
         left = there & _any(draft.left_out.values(), every)
         limit_one = there & (not self.facts.key)

@@ -35,10 +35,10 @@ PLANS = fields(
      "theirs"),
     ("where", "list<item>", "what finds the row and guards it, items as in set"),
     ("unreferred", "list<reference>", "foreign keys by which no row may refer to it, since the "
-     "server would change or take such rows along: db, table, columns, and those they refer to"),
-    ("limit_one", "boolean", "rows equal in every column may be there: only one is meant"),
-    ("refused", "string?", "why there is no statement, null where there is one"),
-    ("skipped", "boolean", "whether that is because later changes depend on it, and was asked for"),
+     "server would change or delete such rows: db, table, columns, referenced columns"),
+    ("limit_one", "boolean", "several rows may be equal in every column: only one is meant"),
+    ("refused", "string?", "why there is no statement, null if there is one"),
+    ("skipped", "boolean", "whether it was left out on request, since later changes depend on it"),
     ("note", "string?", "what the statement does not check, null if nothing"),
 )  # fmt: skip
 _ITEM = pa.struct(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
 
 _ANYWHERE = (1 << 63) - 1  # the place of gaps that cannot be placed before anything
-_LATER = "the point that is asked for is later than the base: a state back from it is one of before"
+_LATER = "the point is later than the base: going back from a base needs an earlier point"
 _NO_ROOM = "what stands outside any transaction cannot be placed: the base has no position"
 
 

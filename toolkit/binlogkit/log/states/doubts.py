@@ -26,9 +26,9 @@ _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are wh
 _MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
 UNNAMED = (
     "The log does not name the table's columns, and what the base says of them does not fit: its "
-    "changes cannot be carried out on the base's rows (--schema)."
+    "changes cannot be applied to the base's rows (--schema)."
 )
-_MERGED = "Rows were written to the MERGE table {}: whether they lie in this table is not tracked."
+_MERGED = "Rows were written to the MERGE table {}: whether they are in this table is not tracked."
 
 
 def doubts_of(

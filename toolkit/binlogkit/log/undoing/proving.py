@@ -66,7 +66,7 @@ def prove(
         without = _whole_transactions(log, undone)
         replayed = without is not None
         if without is None:
-            trial.notes.append("not held against a replay: not whole transactions are undone")
+            trial.notes.append("not compared with a replay: not all transactions are undone whole")
             trial.hold_against_images(images)
         else:
             with closing(Stage(version, provider)) as stage:
@@ -137,7 +137,7 @@ class _Trial:
             if len(real) < len(pairs):
                 self.notes.append(
                     f"{len(pairs) - len(real)} of the rows of {written_table_name(*name)} were "
-                    "held against images only: those of later changes hold what was undone"
+                    "compared with images only: those of later changes hold what was undone"
                 )
         self.hold_against_images(images, carried)
 

@@ -17,7 +17,7 @@ _LISTED = 10  # transactions, connections and changes that are listed
 _DONE = {
     "refuse": "refused",
     "skip": "skipped",
-    "force": "taken back whatever their rows have become",
+    "force": "undone whatever their rows have become",
 }
 
 
@@ -70,12 +70,12 @@ def dependent(found: Dependences, mode: str, added: Dependences | None) -> tuple
     """
     told = []
     if added is not None and added.dependents.num_rows:
-        told += [f"{_sums(added)}: taken back as well", *_each(added.dependents)]
+        told += [f"{_sums(added)}: undone as well", *_each(added.dependents)]
         if kept := found.conflicts.num_rows:
             verb = "is" if kept == 1 else "are"
             told.append(
                 f"{_counted(kept, 'change')} {verb} refused: not all that depends on such a change "
-                "can be taken back"
+                "can be undone"
             )
     elif found.dependents.num_rows:
         hard = len(set(found.conflicting.tolist()) - set(found.overwritten.tolist()))
@@ -91,7 +91,7 @@ def dependent(found: Dependences, mode: str, added: Dependences | None) -> tuple
         told += [f"{_sums(found)}: {done}", *_each(found.dependents)]
     else:
         told.append("no later change in the log depends on the chosen ones")
-    return (*told, "which later statements read these rows is unknowable: no log has that")
+    return (*told, "no log shows which later statements read these rows")
 
 
 def _sums(found: Dependences) -> str:
@@ -126,7 +126,7 @@ def definition_lines(drop: Boundary, events: Sequence[Boundary]) -> list[str]:
         if event.action == "create" and not event.conditional:
             break
     else:
-        found.append("what made it before is not in the log")
+        found.append("the statements that created it are not in the log")
     table = ".".join(drop.name)
-    head = f"{table}, dropped in {drop.file} at {drop.pos}, is to be made first, as the log has it"
+    head = f"{table}, dropped in {drop.file} at {drop.pos}, must be created first, as in the log"
     return [f"{head}:", *reversed(found)]

@@ -283,7 +283,7 @@ def _loses(event: Boundary) -> bool:
     return done is None or bool(done.dropped or done.converted)
 
 
-_LOST = "ALTER TABLE logs no rows: what it took from columns, or made of them, is in no event"
+_LOST = "ALTER TABLE logs no rows: what it removed or changed in columns is in no event"
 _EVENT = ("file", "pos", "inner")
 _KEYS = ["source", *_EVENT, "gtid", "timestamp", "db", "table", "seq", "action"]
 _REASONS = {

@@ -190,7 +190,7 @@ class Follower:
                 raise InputError(
                     first.name,
                     f"neither the base nor the logs have {missing}: changes between them are "
-                    "missing (onDamage=report goes past them)",
+                    "missing (onDamage=report skips them)",
                 )
 
     def _check(self, series: str, at: Reached, logs: Sequence[Carrier]) -> None:

@@ -36,7 +36,7 @@ Name = tuple[str, str]
 BASE = "base"  # the code of gaps between a base and the log
 _BEFORE_FILE = ("file_missing", "gtid_gap", "next_name")  # of gaps between a file and the last
 _START = 4  # of a log's first event
-_OPEN = "what was changed between the base and the first log that is read is not known"
+_OPEN = "it is not known what was changed between the base and the first log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ def check_order(since: Since, transactions: pa.Table, counted: frozenset[int], u
 
     held = ended(transactions) & among(transactions, since.numbers)
     if (held & ~among(transactions, counted)).any():
-        raise UsageError("the base is newer than the point that is asked for")
+        raise UsageError("the base is newer than the point")
 
 
 def facts_of(base: TableSnapshot) -> TableFacts:

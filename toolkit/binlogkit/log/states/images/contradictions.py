@@ -86,12 +86,12 @@ class Contradiction:
         row = f"{self.table} {_listed(self.key)}"
         since = "" if self.known is None else f" by {self.known.file} at {self.known.pos}"
         if self.kind == Break.MADE_AGAIN:
-            return f"{row}: it is inserted, although it is there{since}"
+            return f"{row}: it is inserted, although it exists{since}"
         if self.kind == Break.APPEARED and self.keyless:
-            return f"{row}: more of its equals went than the log says there were"
+            return f"{row}: more rows equal to it were removed than the log has"
         if self.kind == Break.APPEARED:
             was = "was never inserted" if self.known is None else f"was deleted{since}"
-            return f"{row}: it is there, although it {was}"
+            return f"{row}: it exists, although it {was}"
         left = _listed({name: was for name, (was, _) in self.columns.items()})
         shown = _listed({name: now for name, (_, now) in self.columns.items()})
         return f"{row}: left as {left}{since}, it is found as {shown}"
