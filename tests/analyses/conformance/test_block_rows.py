@@ -17,7 +17,7 @@ from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
 from binlogkit.analyses.conformance.our_batches import OurBatches
 from binlogkit.analyses.conformance.printed import LineSource, PrintedRow
 from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
-from binlogkit.analyses.conformance.result import Findings
+from binlogkit.analyses.conformance.result import Differences
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
 from binlogkit.analyses.conformance.stored import StoredLog
 from binlogkit.analyses.conformance.stored_statement import StoredStatement
@@ -216,7 +216,7 @@ def test_a_text_that_says_otherwise_is_found(several: Any) -> None:
 
 def test_few_rows_are_read_where_all_agree(golden_case: Callable[..., Any]) -> None:
     case = golden_case("8.0-row-full", "keys")
-    ours, findings = OurBatches(windows(case)), Findings("", keep=0)
+    ours, findings = OurBatches(windows(case)), Differences("", keep=0)
     found: list[Any] = []
     groups = RowGroups(
         ours, Tables(case.schemas()), lambda *difference: found.append(difference),

@@ -35,7 +35,7 @@ class _Past:
     parts: Mapping[int, int]
 
 
-class History:
+class Moments:
     """The last moments; the oldest go where all take more than ``most`` bytes but the present."""
 
     def __init__(self, most: int) -> None:

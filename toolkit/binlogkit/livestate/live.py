@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from binlogkit.errors import LimitError, UndeterminedError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.livestate.beginning import Beginning, How, begin, check_reach
-from binlogkit.livestate.history import At, History
+from binlogkit.livestate.history import At, Moments
 from binlogkit.livestate.moment import Moment
 from binlogkit.livestate.queries import Queries
 from binlogkit.livestate.query import Query
@@ -119,7 +119,7 @@ class Live:
         self._ended = False
         self._queries = Queries(self._tables)
         self._gaps: list[Gap] = []
-        self._history = History(history)
+        self._history = Moments(history)
         self._remember()
         self._thread = threading.Thread(target=self._run, name="binlogkit-live", daemon=True)
         self._thread.start()

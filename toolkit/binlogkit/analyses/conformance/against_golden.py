@@ -17,7 +17,7 @@ from binlogkit.analyses.conformance.cell import ColumnFacts, Tables
 from binlogkit.analyses.conformance.expected_cell import ExpectedCell
 from binlogkit.analyses.conformance.expected_rules import explain_expected
 from binlogkit.analyses.conformance.our_records import Key, Record, key_of
-from binlogkit.analyses.conformance.result import ConformanceResult, Findings
+from binlogkit.analyses.conformance.result import ConformanceResult, Differences
 from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, Kind, shown
 from binlogkit.rows.schema import TableSchema
 
@@ -57,7 +57,7 @@ def against_golden(
     maker is called in the reasons; ``field_bytes``: the bytes of an event's fields, for the proofs.
     All is streamed.
     """
-    findings = Findings(file, keep=keep, baseline=baseline, decoder=decoder)
+    findings = Differences(file, keep=keep, baseline=baseline, decoder=decoder)
     judge = _Judge(findings, Tables(schemas), field_bytes)
     if events is not None:
         judge.events(events, expected_events)
@@ -80,13 +80,15 @@ def wrong_rows(
 ) -> list[dict[str, Any]]:
     """What is wrong with one log's rows: the differences of :func:`against_golden` that make it
     fail, as records of ``COLUMNS`` in the log's order, without an Arrow table of them."""
-    findings = Findings(file, baseline=baseline, decoder=decoder)
+    findings = Differences(file, baseline=baseline, decoder=decoder)
     _Judge(findings, Tables(schemas), None).rows(rows, expected_rows)
     return findings.failing
 
 
 class _Judge:
-    def __init__(self, findings: Findings, tables: Tables, field_bytes: FieldBytes | None) -> None:
+    def __init__(
+        self, findings: Differences, tables: Tables, field_bytes: FieldBytes | None
+    ) -> None:
         self.findings = findings
         self.tables = tables
         self.field_bytes = field_bytes

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from binlogkit.analyses.conformance.result import ConformanceResult, Findings
+from binlogkit.analyses.conformance.result import ConformanceResult, Differences
 from binlogkit.analyses.conformance.rule import Difference, Kind, shown
 from binlogkit.analyses.conformance.server_lines import Line
 
@@ -49,7 +49,7 @@ def against_server(
     ``ours``, ``listed``: in the log's order; ``end``: the size of the log that was read: what the
     server has after it was written later. All is streamed but ``tables``.
     """
-    findings = Findings(file, keep=keep, baseline=baseline, decoder=decoder)
+    findings = Differences(file, keep=keep, baseline=baseline, decoder=decoder)
     events = sum(_compare(findings, mine, theirs) for mine, theirs in _paired(ours, listed, end))
     rows = cells = unjudged = 0
     for table in tables:
@@ -83,7 +83,7 @@ def _paired(
             mine, theirs = next(left, None), next(right, None)
 
 
-def _compare(findings: Findings, mine: Line | None, theirs: Line | None) -> bool:
+def _compare(findings: Differences, mine: Line | None, theirs: Line | None) -> bool:
     """Whether both sides have the event."""
     if mine is None or theirs is None:
         one = theirs if mine is None else mine
@@ -105,7 +105,7 @@ def _listed(line: Line) -> str:
     return f"the server lists {shown(f'{line.type} {line.server_id} {line.end_pos} {line.info}')}"
 
 
-def _row(findings: Findings, table: str, record: Mapping[str, Any]) -> None:
+def _row(findings: Differences, table: str, record: Mapping[str, Any]) -> None:
     """A row of a table that differs; one that the log does not determine is nobody's."""
     unsure = record["difference"] == "uncertain"
     columns = record["uncertain"] if unsure else record["changed"]
@@ -120,7 +120,7 @@ def _row(findings: Findings, table: str, record: Mapping[str, Any]) -> None:
 
 
 def _add(
-    findings: Findings, pos: int, kind: Kind, column: str | None, have: Any, want: Any,
+    findings: Differences, pos: int, kind: Kind, column: str | None, have: Any, want: Any,
     reason: str, proof: str,
 ) -> None:  # fmt: skip
     if findings.wants(kind, ""):

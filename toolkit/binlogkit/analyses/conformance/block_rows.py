@@ -10,7 +10,7 @@ from __future__ import annotations
 from binlogkit.analyses.conformance.our_batches import Block, OurBatches
 from binlogkit.analyses.conformance.printed import LineSource
 from binlogkit.analyses.conformance.printed_transaction import AT_THE_END
-from binlogkit.analyses.conformance.result import Findings
+from binlogkit.analyses.conformance.result import Differences
 from binlogkit.analyses.conformance.row_groups import RowGroups
 from binlogkit.analyses.conformance.rule import Kind
 
@@ -21,7 +21,7 @@ _LONGEST_PAUSE = 64
 class BlockRows:
     """``groups``: what judges the others; ``findings``: where differences are counted."""
 
-    def __init__(self, ours: OurBatches, groups: RowGroups, findings: Findings) -> None:
+    def __init__(self, ours: OurBatches, groups: RowGroups, findings: Differences) -> None:
         self._ours = ours
         self._groups = groups
         self._findings = findings

@@ -47,7 +47,7 @@ class ColumnFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class TableFacts:
+class TableVersion:
     """One version of a table; ``index``: 0-based place of each column name."""
 
     db: str
@@ -56,14 +56,14 @@ class TableFacts:
     index: Mapping[str, int]
 
 
-def table_facts(schema: TableSchema | Mapping[str, Any]) -> TableFacts:
+def table_facts(schema: TableSchema | Mapping[str, Any]) -> TableVersion:
     """From a decoder's schema, or from ``{"db", "table", "columns": [{"name", "type", …}]}``."""
     if isinstance(schema, TableSchema):
         db, table, given = schema.db, schema.table, tuple(schema.columns)
     else:
         db, table, given = str(schema["db"]), str(schema["table"]), tuple(schema["columns"])
     columns = tuple(_from_column(c) if isinstance(c, Column) else _from_mapping(c) for c in given)
-    return TableFacts(db, table, columns, {c.name: i for i, c in enumerate(columns)})
+    return TableVersion(db, table, columns, {c.name: i for i, c in enumerate(columns)})
 
 
 def _from_column(column: Column) -> ColumnFacts:
@@ -103,13 +103,13 @@ class Tables:
     """The known versions of all tables, and which one a row image fits."""
 
     def __init__(self, schemas: Iterable[TableSchema | Mapping[str, Any]]) -> None:
-        self._versions: dict[tuple[str, str], list[TableFacts]] = {}
+        self._versions: dict[tuple[str, str], list[TableVersion]] = {}
         for schema in schemas:
             facts = table_facts(schema)
             self._versions.setdefault((facts.db, facts.table), []).append(facts)
         self._last: dict[tuple[str, str], int] = {}
 
-    def candidates(self, db: str, table: str, names: Iterable[str]) -> list[TableFacts]:
+    def candidates(self, db: str, table: str, names: Iterable[str]) -> list[TableVersion]:
         """The versions that have all ``names``: the one used last first, then the later ones.
 
         A log's versions follow one another; names alone do not distinguish them, so the caller
@@ -123,12 +123,12 @@ class Tables:
         order = [*range(start, len(versions)), *range(start)]
         return [versions[n] for n in order if all(name in versions[n].index for name in wanted)]
 
-    def current(self, db: str, table: str) -> TableFacts | None:
+    def current(self, db: str, table: str) -> TableVersion | None:
         """The version that is tried first."""
         versions = self._versions.get((db, table))
         return versions[self._last.get((db, table), 0)] if versions else None
 
-    def use(self, facts: TableFacts) -> None:
+    def use(self, facts: TableVersion) -> None:
         """From here on the rows of this table are of this version."""
         name = (facts.db, facts.table)
         self._last[name] = self._versions[name].index(facts)

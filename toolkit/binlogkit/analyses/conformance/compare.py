@@ -20,7 +20,7 @@ from binlogkit.analyses.conformance.our_records import (
 )
 from binlogkit.analyses.conformance.printed import PrintedEvent, TextBlocks
 from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
-from binlogkit.analyses.conformance.result import ConformanceResult, Findings
+from binlogkit.analyses.conformance.result import ConformanceResult, Differences
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
 from binlogkit.analyses.conformance.rule import (
     EVENT_RULES,
@@ -73,7 +73,7 @@ def against_mysqlbinlog(
     When ``text_lines`` raises :class:`OracleError` (mysqlbinlog gave up), what came before is
     compared and the verdict is ``incomplete``.
     """
-    findings = Findings(file, keep=keep, baseline=baseline, decoder=decoder)
+    findings = Differences(file, keep=keep, baseline=baseline, decoder=decoder)
     log = StoredLog(stored)
     return _Comparison(events, rows, schemas, findings, zone, log).run(text_lines)
 
@@ -84,7 +84,7 @@ class _Comparison:
         events: Iterable[Record] | None,
         rows: Iterable[Record] | RowWindows | None,
         schemas: Iterable[TableSchema | Mapping[str, Any]],
-        findings: Findings,
+        findings: Differences,
         zone: tzinfo,
         stored: StoredLog,
     ) -> None:

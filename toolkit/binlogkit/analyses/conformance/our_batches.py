@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.conformance.cell import TableFacts, Tables
+from binlogkit.analyses.conformance.cell import Tables, TableVersion
 from binlogkit.analyses.conformance.our_records import Key, OurRows, Record, Window, key_of
 from binlogkit.analyses.conformance.printed import PrintedRow
 from binlogkit.analyses.conformance.row_texts import (
@@ -154,7 +154,7 @@ class OurBatches(OurRows):
 
     # ---- many at once
 
-    def learn(self, row: PrintedRow, facts: TableFacts | None) -> None:
+    def learn(self, row: PrintedRow, facts: TableVersion | None) -> None:
         """Look at a printed row that agrees with ours, which is of the version ``facts``."""
         if facts is None:
             return

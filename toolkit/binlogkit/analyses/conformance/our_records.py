@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.analyses.conformance.cell import TableFacts
+from binlogkit.analyses.conformance.cell import TableVersion
 from binlogkit.analyses.conformance.event_fields import our_statement
 from binlogkit.analyses.conformance.printed import PrintedRow
 from binlogkit.errors import UsageError
@@ -104,7 +104,7 @@ class OurEvents(_Stream):
 class OurRows(_Stream):
     """Our rows, taken in order up to a key."""
 
-    def learn(self, row: PrintedRow, facts: TableFacts | None) -> None:
+    def learn(self, row: PrintedRow, facts: TableVersion | None) -> None:
         """Look at a printed row that agrees with ours, which is of the version ``facts``."""
 
     def peek(self, last: Key, distance: int = 0) -> Record | None:

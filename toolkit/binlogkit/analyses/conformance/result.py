@@ -85,7 +85,7 @@ class ConformanceResult:
     summary: ConformanceSummary
 
 
-class Findings:
+class Differences:
     """Collects differences: counts all, keeps up to ``keep`` per kind and rule.
 
     ``baseline``: known differences, each a part of a record; what matches one in all that it names

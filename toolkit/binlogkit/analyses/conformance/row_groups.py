@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from binlogkit.analyses.conformance.cell import TableFacts, Tables
+from binlogkit.analyses.conformance.cell import Tables, TableVersion
 from binlogkit.analyses.conformance.our_records import Key, OurRows, Record, key_of
 from binlogkit.analyses.conformance.printed import PrintedRow
 from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
@@ -78,7 +78,7 @@ class RowGroups:
         self._ended = False
         self._number: tuple[Key, int] = ((-1, -1), 0)
         self._fruitless = 0
-        self._named: tuple[TableFacts, tuple[str, ...]] | None = None
+        self._named: tuple[TableVersion, tuple[str, ...]] | None = None
 
     @property
     def idle(self) -> bool:

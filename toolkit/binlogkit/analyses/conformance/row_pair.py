@@ -13,8 +13,8 @@ from typing import Any
 from binlogkit.analyses.conformance.cell import (
     Cell,
     ColumnFacts,
-    TableFacts,
     Tables,
+    TableVersion,
     family_of,
     same,
 )
@@ -57,7 +57,7 @@ class _Context:
     """``facts``: the table's version, None where none is known; ``stored``: the row's own bytes,
     None where they are not at hand; ``server``: see :class:`Cell`."""
 
-    facts: TableFacts | None
+    facts: TableVersion | None
     stored: StoredRow | None
     server: str
 
@@ -215,7 +215,7 @@ def _decide(
 
 
 def _names(
-    mine: Mapping[str, Any], image: Mapping[int, object], facts: TableFacts | None
+    mine: Mapping[str, Any], image: Mapping[int, object], facts: TableVersion | None
 ) -> Callable[[int], str]:
     """How a column's index becomes the name it has on our side.
 

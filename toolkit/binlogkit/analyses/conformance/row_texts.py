@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.conformance.cell import TableFacts
+from binlogkit.analyses.conformance.cell import TableVersion
 from binlogkit.analyses.conformance.column_tokens import Mask, column_tokens
 from binlogkit.analyses.conformance.printed import PrintedRow
 from binlogkit.frames.schema import CellState
@@ -41,7 +41,7 @@ class RowForm:
     column's type, and its whole comment up to whether the cell is NULL; ``seen``: grows with it.
     """
 
-    facts: TableFacts
+    facts: TableVersion
     columns: dict[int, tuple[str, bytes]] = field(default_factory=dict)
     seen: int = 0
 

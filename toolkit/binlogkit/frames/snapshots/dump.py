@@ -23,7 +23,7 @@ from binlogkit.rows.ddl import Catalog, StatementKind, statement_kind
 from binlogkit.rows.ddl.dump import HEADER, header_facts, mode_after, used_database
 from binlogkit.rows.ddl.scan import leading_words, plain
 from binlogkit.rows.ddl.session import version_number
-from binlogkit.rows.ddl.stream import Part, ScriptStream
+from binlogkit.rows.ddl.stream import ScriptPart, ScriptStream
 from binlogkit.rows.schema import TableDefinition
 
 _SET_NAMES = re.compile(r"\bNAMES\s+'?(\w+)'?", re.I)
@@ -78,10 +78,10 @@ class DumpReader:
         self._begin(source, named if db is None else db)
         stream = ScriptStream(read)
         for part, text in stream:
-            if part is Part.COMMENT:
+            if part is ScriptPart.COMMENT:
                 self.coordinates.take(text)
                 self.completed = self.completed or text.lstrip().startswith(_COMPLETED)
-            elif part is Part.CUT:
+            elif part is ScriptPart.CUT:
                 raise InputError(self._source, "the dump ends inside a statement")
             else:
                 self._statement(stream, text)

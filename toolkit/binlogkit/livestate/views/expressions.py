@@ -16,7 +16,7 @@ from sqlglot import exp
 from binlogkit.livestate.views.functions import as_decimal, function, like
 from binlogkit.livestate.views.kinds import CONSTANTS, EQUAL, ORDERED, PRINTABLE, Kind, folded
 from binlogkit.livestate.views.nested import Nested, carried
-from binlogkit.livestate.views.plan import Part
+from binlogkit.livestate.views.plan import Subquery
 from binlogkit.livestate.views.typed import Typed, refused
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -144,7 +144,7 @@ class Expressions:
 
     # ---- subqueries ---------------------------------------------------------------------------
 
-    def _part(self, node: exp.Expr, *, single: bool = False) -> Part:
+    def _part(self, node: exp.Expr, *, single: bool = False) -> Subquery:
         if self._nested is None:
             raise refused(node, "a subquery is not kept by changes")
         part = self._nested.part(node, single=single)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from binlogkit.livestate.views.kinds import Kind
-from binlogkit.livestate.views.plan import Output, Part, Plan
+from binlogkit.livestate.views.plan import Output, Plan, Subquery
 from binlogkit.livestate.views.typed import refused
 
 #: What the values of a subquery's columns may be.
@@ -22,9 +22,9 @@ class Nested:
 
     def __init__(self, compile_query: Callable[[exp.Select], Plan]) -> None:
         self._compile = compile_query
-        self.parts: list[Part] = []
+        self.parts: list[Subquery] = []
 
-    def part(self, node: exp.Expr, *, single: bool = False) -> Part:
+    def part(self, node: exp.Expr, *, single: bool = False) -> Subquery:
         """A subquery; ``single``: it may have one row at most. UsageError."""
         query = node.unnest() if isinstance(node, exp.Subquery) else node
         if not isinstance(query, exp.Select):
@@ -33,7 +33,7 @@ class Nested:
         for output in plan.columns:
             if carried(output).name not in CARRIED:
                 raise refused(node, f"values of this type ({output.kind.name}) are only shown here")
-        self.parts.append(Part(f"q{len(self.parts)}", plan, single))
+        self.parts.append(Subquery(f"q{len(self.parts)}", plan, single))
         return self.parts[-1]
 
 

@@ -51,7 +51,7 @@ class Ordering:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Subquery:
     """A subquery: ``name``: of its rows where they are read, ``("", name)`` among tables;
     ``single``: whether it may have one row at most."""
 
@@ -86,7 +86,7 @@ class Plan:
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
     offset: int = 0
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Subquery, ...] = ()
     anew: str = ""
 
     @property

@@ -17,7 +17,7 @@ from binlogkit.rows.ddl.session import DEFAULT_MODE, SqlMode
 _CHUNK = 1 << 20
 
 
-class Part(Enum):
+class ScriptPart(Enum):
     """What a piece of a script is; CUT: a statement that has no end."""
 
     COMMENT = 0
@@ -37,7 +37,7 @@ class ScriptStream:
         self._read = read
         self._delimiter = ";"
 
-    def __iter__(self) -> Iterator[tuple[Part, str]]:
+    def __iter__(self) -> Iterator[tuple[ScriptPart, str]]:
         text, position, ended = "", 0, False
         while not ended or position < len(text):
             found = self._next(text, position, ended)
@@ -54,12 +54,12 @@ class ScriptStream:
             more = self._read(max(_CHUNK, len(text)))
             text, ended = text + more.decode("latin-1"), not more
 
-    def _next(self, text: str, at: int, ended: bool) -> tuple[Part | None, str, int] | None:
+    def _next(self, text: str, at: int, ended: bool) -> tuple[ScriptPart | None, str, int] | None:
         """The next piece and where the one after it begins; None: more must be read first."""
         blank = BLANK.match(text, at)
         if blank is not None:
             whole = ended or blank.end() < len(text)
-            return (Part.COMMENT, blank.group(), blank.end()) if whole else None
+            return (ScriptPart.COMMENT, blank.group(), blank.end()) if whole else None
         command = DELIMITER.match(text, at)
         if command is not None:
             if command.end() == len(text) and not ended:
@@ -68,5 +68,5 @@ class ScriptStream:
             return None, "", command.end()
         end, after = statement_end(text, at, self._delimiter, self.mode)
         if after > end:
-            return (Part.STATEMENT if end > at else None), text[at:end], after
-        return (Part.CUT, text[at:], len(text)) if ended and at < len(text) else None
+            return (ScriptPart.STATEMENT if end > at else None), text[at:end], after
+        return (ScriptPart.CUT, text[at:], len(text)) if ended and at < len(text) else None

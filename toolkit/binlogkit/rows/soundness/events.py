@@ -26,7 +26,7 @@ _ARTIFICIAL = int(EventFlag.ARTIFICIAL)
 _GTID_TYPES = (EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
 
 
-class Events:
+class WindowEvents:
     """The events of a window that has some.
 
     ``number``: of the file's last event before them; ``open``: the transaction that is open there;

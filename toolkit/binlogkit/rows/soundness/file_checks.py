@@ -14,7 +14,7 @@ from binlogkit.events.control import Rotate, Stop
 from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.gtid import PreviousGtids
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.rows.soundness.events import Events, Found
+from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
 from binlogkit.rows.window import Looked
 from binlogkit.sources.log_format import version_tuple
@@ -50,7 +50,7 @@ class FileChecks:
         unknown = isinstance(body, OpaqueEvent) and not body.reason
         return unknown and not facts.foreign and _is_foreign(item.event)
 
-    def take(self, events: Events, a: int, b: int) -> Iterator[Found]:
+    def take(self, events: WindowEvents, a: int, b: int) -> Iterator[Found]:
         """Take the events from ``a`` to ``b``, of which only the only one turns anything."""
         framed, items = events.framed, events.among(a, b)
         count = b - a if framed is None else int(np.count_nonzero(framed[a:b]))
@@ -67,7 +67,7 @@ class FileChecks:
         if count:
             yield from self._positions(events, a, b)
 
-    def _first(self, events: Events, i: int) -> Iterator[Found]:
+    def _first(self, events: WindowEvents, i: int) -> Iterator[Found]:
         facts, entry, at = self.facts, events.stretch.entries[i], events.place(i)
         facts.server_id, facts.version = int(entry["server_id"]), events.version
         if entry["type"] not in _FORMATS:
@@ -77,14 +77,16 @@ class FileChecks:
             facts.in_use = True
             yield i, _RANK, finding("in_use", at, "the flag IN_USE is set")
 
-    def _repeated(self, events: Events, items: list[Looked]) -> Iterator[Found]:
+    def _repeated(self, events: WindowEvents, items: list[Looked]) -> Iterator[Found]:
         for item in items:
             again = events.types[item.i] in _FORMATS and events.number(item.i) > 0
             if again and item.event.raw.inner is None and not self.facts.relay:
                 at = events.place(item.i)
                 yield item.i, _RANK, finding("format_repeated", at, "a second format description")
 
-    def _closing(self, events: Events, a: int, b: int, items: list[Looked]) -> Iterator[Found]:
+    def _closing(
+        self, events: WindowEvents, a: int, b: int, items: list[Looked]
+    ) -> Iterator[Found]:
         """STOP and ROTATE end a log; what stands after them."""
         facts, at = self.facts, a
         for item in items:
@@ -104,7 +106,7 @@ class FileChecks:
                 facts.relay = True  # up to 5.5 relay logs have no flag, but this made-up ROTATE
         yield from self._behind_end(events, at, b)
 
-    def _behind_end(self, events: Events, a: int, b: int) -> Iterator[Found]:
+    def _behind_end(self, events: WindowEvents, a: int, b: int) -> Iterator[Found]:
         """Other events from ``a`` to ``b``: after the log's end or, made up, beside it."""
         if not self.facts.ended or a == b:
             return
@@ -123,12 +125,12 @@ class FileChecks:
                 yield self._after_end(events, i)
             self.facts.ended = None
 
-    def _after_end(self, events: Events, i: int) -> Found:
+    def _after_end(self, events: WindowEvents, i: int) -> Found:
         found = finding("events_after_end", events.place(i), f"it stands behind {self.facts.ended}")
         self.facts.ended = None
         return i, _RANK, found
 
-    def _count(self, events: Events, a: int, b: int, count: int, items: list[Looked]) -> None:
+    def _count(self, events: WindowEvents, a: int, b: int, count: int, items: list[Looked]) -> None:
         facts = self.facts
         facts.events += count
         ends = events.ends[a:b] if events.framed is None else events.ends[a:b][events.framed[a:b]]
@@ -143,7 +145,7 @@ class FileChecks:
                 facts.checksums[usual] -= 1
                 facts.checksums[raw.checksum] += 1
 
-    def _note(self, events: Events, a: int, b: int, items: list[Looked]) -> None:
+    def _note(self, events: WindowEvents, a: int, b: int, items: list[Looked]) -> None:
         """What single events say."""
         facts = self.facts
         for item in items:
@@ -167,7 +169,7 @@ class FileChecks:
             _, firsts = np.unique(servers, return_index=True)
             facts.servers.update(dict.fromkeys(servers[np.sort(firsts)].tolist()))
 
-    def _note_times(self, events: Events, a: int, b: int) -> None:
+    def _note_times(self, events: WindowEvents, a: int, b: int) -> None:
         facts = self.facts
         stamps = events.stretch.entries["timestamp"][a:b]
         told = (stamps != 0) & ~events.artificial[a:b]
@@ -191,7 +193,7 @@ class FileChecks:
                 self._back = (int(back[k]), events.place(i))
         self._latest = max(self._latest, last)
 
-    def _positions(self, events: Events, a: int, b: int) -> Iterator[Found]:
+    def _positions(self, events: WindowEvents, a: int, b: int) -> Iterator[Found]:
         """Events that do not stand where their headers say; reported where the distance changes.
 
         Relay logs keep the source's positions, and up to 4.1 a transaction's cache had its own.
@@ -216,7 +218,7 @@ class FileChecks:
             for k in np.flatnonzero(changes & (shifts != 0)).tolist():
                 yield from self._shifted(events, a + int(places[k]), int(shifts[k]))
 
-    def _shifted(self, events: Events, i: int, shift: int) -> Iterator[Found]:
+    def _shifted(self, events: WindowEvents, i: int, shift: int) -> Iterator[Found]:
         at, log_pos = events.place(i), int(events.stretch.entries["log_pos"][i])
         old = version_tuple(self.facts.server_version or "") < _OLD
         if shift == at.pos and events.version == 4 and old:

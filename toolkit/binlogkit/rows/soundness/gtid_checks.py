@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from binlogkit.rows.gtid_ledger import by_origin
-from binlogkit.rows.soundness.events import Events, Found
+from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.finding import FileFacts, finding
 from binlogkit.rows.soundness.runs import CLOCK, GTID, Doubt, Runs
 from binlogkit.rows.soundness.series import SeriesLedger
@@ -38,7 +38,9 @@ class GtidChecks:
         self._at = -1  # the last entry that gave one, of those that are taken
         self.numbered = False
 
-    def take(self, events: Events, runs: Runs, facts: FileFacts, doubt: Doubt) -> Iterator[Found]:
+    def take(
+        self, events: WindowEvents, runs: Runs, facts: FileFacts, doubt: Doubt
+    ) -> Iterator[Found]:
         """Take some transactions."""
         anonymous = runs.new & (runs.records["has"] & GTID == 0)
         facts.anonymous += int(np.count_nonzero(anonymous))
@@ -74,7 +76,7 @@ class GtidChecks:
         self._hurt = doubt.between(self._at, b + 1) or (self._hurt and self._at < 0)
         self._at = -1
 
-    def _repeated(self, events: Events, runs: Runs, facts: FileFacts) -> Iterator[Found]:
+    def _repeated(self, events: WindowEvents, runs: Runs, facts: FileFacts) -> Iterator[Found]:
         told = {k: body.gtid for k, body in runs.bodies.items() if body.gtid is not None}
         for origin, places, numbers in by_origin(runs.records, runs.gtids, told):
             again = facts.gtids.add(origin, numbers)
@@ -93,12 +95,12 @@ class GtidChecks:
                 facts.late.add(origin, late)
 
 
-def _found(events: Events, first: Any, rank: int, code: str, text: str) -> Found:
+def _found(events: WindowEvents, first: Any, rank: int, code: str, text: str) -> Found:
     i = int(first)
     return i, rank, finding(code, events.place(i, events.gtid(int(events.tx[i]))), text)
 
 
-def _jump(events: Events, first: Any, number: int, before: int) -> Found:
+def _jump(events: WindowEvents, first: Any, number: int, before: int) -> Found:
     text, code = f"sequence_number {number} follows {before}", "sequence_back"
     if number > before:
         text, code = f"{text}: {number - before - 1} are missing between", "sequence_gap"

@@ -18,7 +18,7 @@ from binlogkit.errors import (
 from binlogkit.events.early import EarlyRows
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.series import Series
-from binlogkit.rows.soundness.events import Events, Found
+from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.file_checks import FileChecks
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
 from binlogkit.rows.soundness.series import SeriesLedger
@@ -55,7 +55,7 @@ class LogChecks:
         self, window: Window, stretch: Stretch, met: Sequence[Met], rows: Sequence[Met]
     ) -> list[Finding]:
         """Take a window; ``rows``: what decoding of its rows met."""
-        events = Events(window, stretch, self._file.number)
+        events = WindowEvents(window, stretch, self._file.number)
         if self._transactions is not None:
             events.open, events.headless = self._transactions.open, self._transactions.headless
         elif self._before is not None:
@@ -87,7 +87,7 @@ class LogChecks:
             known[0] if known else begin, end, len(stretch.entries) + (known[2] if known else 0)
         )  # fmt: skip
 
-    def _segments(self, events: Events) -> Iterator[tuple[int, int]]:
+    def _segments(self, events: WindowEvents) -> Iterator[tuple[int, int]]:
         """Ranges of events; one that changes how others are checked is alone."""
         start = 0
         for item in events.looked:
@@ -99,7 +99,7 @@ class LogChecks:
         if start < events.count:
             yield start, events.count
 
-    def _checked(self, events: Events, a: int, b: int, damages: list[int]) -> list[Found]:
+    def _checked(self, events: WindowEvents, a: int, b: int, damages: list[int]) -> list[Found]:
         previous = self.facts.previous
         found = list(self._file.take(events, a, b))
         if previous is None and self.facts.previous is not None:
@@ -113,7 +113,7 @@ class LogChecks:
             found += self._statements.take(events, a, b, runs, damages)
         return found
 
-    def _first_of(self, events: Events) -> TransactionChecks:
+    def _first_of(self, events: WindowEvents) -> TransactionChecks:
         """The checks of transactions; a relay log may continue one of the log before."""
         before, self._before, self._series = self._before, None, events.window.series
         self.facts.source = events.window.source
@@ -132,7 +132,9 @@ class LogChecks:
 
     # ---- damage -------------------------------------------------------------------------------
 
-    def _damaged(self, events: Events, i: int, error: DamageError, *, rows: bool = False) -> Found:
+    def _damaged(
+        self, events: WindowEvents, i: int, error: DamageError, *, rows: bool = False
+    ) -> Found:
         """Damage before or in the event at entry i; ``rows``: its rows cannot be read."""
         own, end = rows or int(events.positions[i]) == error.offset, error.end
         kind, number = None, None
@@ -194,7 +196,7 @@ def _lost(loss: Loss) -> Finding:
     return finding("missing_events", at, loss.sentence, grade=grade)
 
 
-def _told_elsewhere(error: DamageError, events: Events, i: int) -> bool:
+def _told_elsewhere(error: DamageError, events: WindowEvents, i: int) -> bool:
     """Whether the checks of statements report it: rows without a table map, or too old."""
     if not isinstance(error, MalformedEventError) or error.field != "table_id":
         return False

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from binlogkit.events.gtid import Gtid
-from binlogkit.rows.soundness.events import Events
+from binlogkit.rows.soundness.events import WindowEvents
 from binlogkit.rows.transactions import belongs
 from binlogkit.rows.window import GTIDS, LOOK
 
@@ -37,7 +37,7 @@ class Runs:
     bodies: dict[int, Gtid]
 
 
-def runs_of(events: Events, a: int, b: int, before: int) -> Runs | None:
+def runs_of(events: WindowEvents, a: int, b: int, before: int) -> Runs | None:
     """The transactions of the entries from ``a`` to ``b``, None without any.
 
     ``before``: the one that is open before them. An event whose checksum is wrong is none of a

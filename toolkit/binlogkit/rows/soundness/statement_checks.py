@@ -16,7 +16,7 @@ from binlogkit.constants import EventType
 from binlogkit.events.early import EarlyRows
 from binlogkit.events.rows import RowsFlag
 from binlogkit.rows.slots import DUMMY_TABLE_ID
-from binlogkit.rows.soundness.events import Events, Found
+from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.finding import FileFacts, Place, finding
 from binlogkit.rows.soundness.runs import Runs
 from binlogkit.rows.window import (
@@ -46,7 +46,7 @@ class StatementChecks:
         self._odd = False  # damage in the statement: the kernel may not know of it
 
     def take(
-        self, events: Events, a: int, b: int, runs: Runs | None, damages: list[int]
+        self, events: WindowEvents, a: int, b: int, runs: Runs | None, damages: list[int]
     ) -> Iterator[Found]:
         """Take the events from ``a`` to ``b``; ``damages``: moments of it (see ``Doubt``)."""
         odd = bool(self._odd or self._unmapped or damages)
@@ -59,7 +59,7 @@ class StatementChecks:
         else:
             self._skip(events, a, b, runs)
 
-    def _skip(self, events: Events, a: int, b: int, runs: Runs | None) -> None:
+    def _skip(self, events: WindowEvents, a: int, b: int, runs: Runs | None) -> None:
         """Note the statement that is open after events that are as they should be."""
         ends = np.flatnonzero(events.notes[a:b] & STATEMENT_END)
         last = a + int(ends[-1]) if len(ends) else a - 1
@@ -83,7 +83,7 @@ class StatementChecks:
             self._map(events, i)
 
     def _walk(
-        self, events: Events, a: int, b: int, runs: Runs | None, damages: list[int]
+        self, events: WindowEvents, a: int, b: int, runs: Runs | None, damages: list[int]
     ) -> Iterator[Found]:
         types, plain = events.types[a:b], events.notes[a:b] & LOOK == 0
         here = plain & (ROWS_EVENTS[types] | (types == EventType.TABLE_MAP_EVENT))
@@ -118,7 +118,7 @@ class StatementChecks:
         self._in_statement = False
         self._odd = True
 
-    def _map(self, events: Events, i: int) -> list[Found]:
+    def _map(self, events: WindowEvents, i: int) -> list[Found]:
         name = events.table(i)
         if name is None:
             return []
@@ -135,17 +135,17 @@ class StatementChecks:
         return [(i, _MAP, finding("map_changed", self._place(events, i), text))]
 
     @staticmethod
-    def _place(events: Events, i: int) -> Place:
+    def _place(events: WindowEvents, i: int) -> Place:
         return events.place(i, events.gtid(int(events.tx[i])))
 
-    def _early_rows(self, events: Events, i: int, body: EarlyRows) -> Iterator[Found]:
+    def _early_rows(self, events: WindowEvents, i: int, body: EarlyRows) -> Iterator[Found]:
         if not self._early:
             self._early = True
             at = self._place(events, i)
             yield i, _EARLY, finding("unread_rows", at, str(at.type))
         yield from self._rows(events, i, body.table_id, bool(body.flags & RowsFlag.STMT_END))
 
-    def _rows(self, events: Events, i: int, table_id: int, ends: bool) -> Iterator[Found]:
+    def _rows(self, events: WindowEvents, i: int, table_id: int, ends: bool) -> Iterator[Found]:
         mapped = table_id in self._maps or table_id == DUMMY_TABLE_ID
         if not mapped and table_id not in self._unmapped:
             self._unmapped.add(table_id)
@@ -165,7 +165,7 @@ class StatementChecks:
             self._unmapped.clear()
             self._odd = False
 
-    def _transaction_ends(self, events: Events, i: int) -> Iterator[Found]:
+    def _transaction_ends(self, events: WindowEvents, i: int) -> Iterator[Found]:
         """A transaction ended with this event: no statement may be open."""
         if self._in_statement:
             tables = ", ".join(".".join(name) for name, _ in self._maps.values())

@@ -12,7 +12,7 @@ from binlogkit.errors import DamageError
 from binlogkit.events.base import ParseContext
 from binlogkit.events.gtid import Gtid
 from binlogkit.rows.losses import GTID_EVENTS, Loss, type_of
-from binlogkit.rows.soundness.events import Events, parsed
+from binlogkit.rows.soundness.events import WindowEvents, parsed
 from binlogkit.rows.transactions import Transaction, belongs
 from binlogkit.rows.window import GTIDS, REPLACED, Met
 from binlogkit.sources.raw import RawEvent
@@ -32,7 +32,7 @@ class Watch:
         self._number = -1  # of the last transaction before it, or whose GTID event stands after it
 
     def take(
-        self, events: Events, met: Sequence[Met], rows: Sequence[Met]
+        self, events: WindowEvents, met: Sequence[Met], rows: Sequence[Met]
     ) -> Iterator[tuple[int, Loss]]:
         """Take the next events, the damage before or in them, and which ``rows`` cannot be read:
         what may be missing, as far as they settle that, and by which entry."""
@@ -57,7 +57,12 @@ class Watch:
         return [] if self._pending is None else [self._pending]
 
     def _damaged(
-        self, error: DamageError, ordinal: int, raw: RawEvent | None, events: Events | None, at: int
+        self,
+        error: DamageError,
+        ordinal: int,
+        raw: RawEvent | None,
+        events: WindowEvents | None,
+        at: int,
     ) -> None:
         """Damage before entry ``at``, or after all; ``raw``: the event that has it."""
         end = error.end
@@ -81,7 +86,7 @@ class Watch:
             self._pending.tables = [".".join(name) for name in running.tables]
 
     def _go_on(
-        self, events: Events, a: int, b: int, unread: set[int]
+        self, events: WindowEvents, a: int, b: int, unread: set[int]
     ) -> Iterator[tuple[int, Loss]]:
         """The events from ``a`` to ``b`` stand after what may have taken something."""
         pending = self._pending
@@ -99,7 +104,9 @@ class Watch:
                 pending.count(self._last, body)
             yield end, pending
 
-    def _note(self, pending: Loss, events: Events, a: int, theirs: np.ndarray[Any, Any]) -> None:
+    def _note(
+        self, pending: Loss, events: WindowEvents, a: int, theirs: np.ndarray[Any, Any]
+    ) -> None:
         """Events from ``a`` on, before the next GTID; ``theirs``: which can be transactions'."""
         b = a + len(theirs)
         gtids, numbers = GTIDS[events.types[a:b]], events.tx[a:b]
@@ -117,7 +124,7 @@ class Watch:
         self._number = max(self._number, int(numbers[gtids].max(initial=-1)))
 
     def _before(
-        self, events: Events | None, i: int
+        self, events: WindowEvents | None, i: int
     ) -> tuple[Transaction | None, RawEvent | None, bool]:
         """What is open before an entry, the last GTID event, and whether it is the last event."""
         if events is None:
@@ -126,7 +133,7 @@ class Watch:
         gtid = events.stretch.raw(int(events.gtids[k - 1]), events.file) if k else self._gtid
         return self._running(events, i), gtid, bool(GTIDS[events.types[i - 1]]) if i else begun
 
-    def _running(self, events: Events, i: int) -> Transaction | None:
+    def _running(self, events: WindowEvents, i: int) -> Transaction | None:
         """The transaction that is open before entry ``i``."""
         known = self.open
         number = int(events.tx[i - 1]) if i else -1 if known is None else known.number
