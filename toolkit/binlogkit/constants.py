@@ -14,6 +14,9 @@ ENCRYPTED_MAGIC = b"\xfdbin"
 HEADER_LENGTH = 19
 CHECKSUM_LENGTH = 4
 
+#: A table by its database and its name.
+TableId = tuple[str, str]
+
 
 class EventType(IntEnum):
     """The type code in an event's header."""

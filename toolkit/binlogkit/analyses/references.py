@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from binlogkit.analyses.point_in_time.boundary import Name
+from binlogkit.constants import TableId
 from binlogkit.rows.ddl.keys import NO_ACTION
 from binlogkit.rows.schema import TableDefinition
 
@@ -18,9 +18,9 @@ class Reference:
     ``on_delete``, ``on_update``: as of :class:`binlogkit.rows.schema.ForeignKey`.
     """
 
-    child: Name
+    child: TableId
     columns: tuple[str, ...]
-    parent: Name
+    parent: TableId
     referenced: tuple[str, ...]
     on_delete: str = NO_ACTION
     on_update: str = NO_ACTION

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from binlogkit.constants import TableId
 from binlogkit.errors import InputError, LostConnectionError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.livestate.tables import Base
@@ -38,16 +39,14 @@ if TYPE_CHECKING:
     from binlogkit.rows.filters import TableName
     from binlogkit.sources.server.resume import Stop
 
-Name = tuple[str, str]
-
 
 @dataclass(slots=True)
 class Beginning:
     """Where live state begins: ``bases``: of all tables that are followed, ``wanted``: those that
     were asked for; ``following``: what comes after; ``position``, ``gtids``: where they are."""
 
-    bases: Mapping[Name, Base]
-    wanted: list[Name]
+    bases: Mapping[TableId, Base]
+    wanted: list[TableId]
     following: Following | FollowingSeveral
     position: tuple[str, int] | None = None
     gtids: GtidSet = field(default_factory=GtidSet)
@@ -77,7 +76,10 @@ def is_server(source: Any) -> bool:
 
 
 def begin(
-    source: Any, tables: Iterable[str], how: How, too_large: Callable[[Name, int, int], Exception]
+    source: Any,
+    tables: Iterable[str],
+    how: How,
+    too_large: Callable[[TableId, int, int], Exception],
 ) -> Beginning:
     """Begin live state of some tables. Errors: see :func:`binlogkit.live`."""
     names = [parse_table_name(one) for one in tables]
@@ -96,12 +98,12 @@ def _of_server(
     servers: Servers,
     names: list[TableName],
     how: How,
-    too_large: Callable[[Name, int, int], Exception],
+    too_large: Callable[[TableId, int, int], Exception],
 ) -> Beginning:
     """With a snapshot that is taken now."""
     from binlogkit.frames.snapshots.server import ServerTables
 
-    def wanted(name: Name) -> bool:
+    def wanted(name: TableId) -> bool:
         return any(name[1] == one.table and one.db in (None, name[0]) for one in names)
 
     with _first(servers, lambda one: ServerTables(one, wanted, how.lock)) as found:
@@ -147,9 +149,9 @@ def _no_rows(definition: Any) -> pa.Table:
     return Columns([column_field(column_of(c)) for c in definition.columns]).table([])
 
 
-def _chosen(names: Iterable[TableName], there: Iterable[Name]) -> list[Name]:
+def _chosen(names: Iterable[TableName], there: Iterable[TableId]) -> list[TableId]:
     """The tables that are asked for, by their full names. UsageError: there are none such."""
-    known, found = list(there), list[Name]()
+    known, found = list(there), list[TableId]()
     for one in names:
         mine = [n for n in known if n[1] == one.table and one.db in (None, n[0])]
         if len(mine) != 1:
@@ -174,7 +176,7 @@ def _in_chunks(
     servers: Servers,
     names: list[TableName],
     how: How,
-    too_large: Callable[[Name, int, int], Exception],
+    too_large: Callable[[TableId, int, int], Exception],
 ) -> Beginning:
     """With a snapshot that is taken now, so many rows at a time (log/chunked.py)."""
     from binlogkit.log.snapshot import snapshot
@@ -192,7 +194,7 @@ def _with_base(
     source: Any,
     names: list[TableName],
     how: How,
-    too_large: Callable[[Name, int, int], Exception],
+    too_large: Callable[[TableId, int, int], Exception],
 ) -> Beginning:
     """With snapshots that are there already: files of states, a dump, a checkpoint."""
     from binlogkit.log.states.bases.snapshots import bases_of

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
+from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.livestate.moment import Moment
@@ -20,7 +21,7 @@ from binlogkit.rows.series import in_order
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.livestate.tables import Name, Shown
+    from binlogkit.livestate.tables import Shown
 
 #: What names a moment: itself, its GTID set, or the place after its last transaction.
 At: TypeAlias = "Moment | GtidSet | str | tuple[str, int]"
@@ -31,7 +32,7 @@ class _Past:
     """``parts``: the memory of the tables' rows, the size of each part by its address."""
 
     moment: Moment
-    tables: Mapping[Name, Shown]
+    tables: Mapping[TableId, Shown]
     parts: Mapping[int, int]
 
 
@@ -53,7 +54,7 @@ class Moments:
         """The moments that are kept, the latest last."""
         return [one.moment for one in self._kept]
 
-    def note(self, moment: Moment, tables: Mapping[Name, Shown]) -> None:
+    def note(self, moment: Moment, tables: Mapping[TableId, Shown]) -> None:
         """Keep a moment, which is the latest."""
         parts = {k: v for shown in tables.values() for k, v in _parts(shown.rows.table)}
         self._kept.append(_Past(moment, tables, parts))
@@ -68,7 +69,7 @@ class Moments:
                     self._bytes -= size
                     del self._users[address]
 
-    def find(self, table: str, at: At) -> tuple[Moment, Mapping[Name, Shown]]:
+    def find(self, table: str, at: At) -> tuple[Moment, Mapping[TableId, Shown]]:
         """The moment that ``at`` names. UndeterminedError: it is not one that is kept."""
         at = GtidSet.parse(at) if isinstance(at, str) else at
         for one in reversed(self._kept):

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.constants import TableId
 from binlogkit.errors import LimitError, UndeterminedError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.livestate.beginning import Beginning, How, begin, check_reach
@@ -18,7 +19,7 @@ from binlogkit.livestate.history import At, Moments
 from binlogkit.livestate.moment import Moment
 from binlogkit.livestate.queries import Queries
 from binlogkit.livestate.query import Query
-from binlogkit.livestate.tables import Base, LiveTables, Name
+from binlogkit.livestate.tables import Base, LiveTables
 from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filter_args import texts
 from binlogkit.rows.filters import parse_table_name, written_table_name
@@ -91,7 +92,7 @@ def live(
     return Live(begun, stop, memory, path, history)
 
 
-def _too_large(memory: int) -> Callable[[Name, int, int], LimitError]:
+def _too_large(memory: int) -> Callable[[TableId, int, int], LimitError]:
     empty = LiveTables({("", ""): Base(None, (), None)}, (), memory)
     return empty.too_large
 
@@ -165,7 +166,7 @@ class Live:
             shown = {name: tables.show(name, self._missing(name)) for name in tables.shown()}
             self._history.note(self._moment, shown)
 
-    def _missing(self, name: Name) -> list[str]:
+    def _missing(self, name: TableId) -> list[str]:
         """Where changes of a table may be missing."""
         return [str(gap) for gap in self._gaps if gap.concerns([".".join(name)])]
 
@@ -308,7 +309,7 @@ class Live:
             raise UndeterminedError(table, tuple(doubts))
         return state.frame()
 
-    def _name(self, table: str) -> Name:
+    def _name(self, table: str) -> TableId:
         wanted = parse_table_name(table)
         found = [
             n for n in self._tables.wanted if n[1] == wanted.table and wanted.db in (None, n[0])

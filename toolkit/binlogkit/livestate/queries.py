@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.constants import TableId
 from binlogkit.errors import BinlogKitError, UndeterminedError, UsageError
 
 if TYPE_CHECKING:
-    from binlogkit.livestate.tables import Change, LiveTables, Name
+    from binlogkit.livestate.tables import Change, LiveTables
     from binlogkit.livestate.views.engine import Engine
     from binlogkit.livestate.views.plan import Plan
     from binlogkit.livestate.views.relations import Touched
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from binlogkit.rows.schema import TableDefinition
 
 #: Where changes of a table may be missing, a sentence each.
-Missing = Callable[["Name"], list[str]]
+Missing = Callable[["TableId"], list[str]]
 
 
 class Queries:
@@ -26,7 +27,7 @@ class Queries:
         self._tables = tables
         self._views: dict[str, View] = {}
         self._engine: Engine | None = None
-        self._doubts: dict[Name, list[str]] = {}  # as of the last step
+        self._doubts: dict[TableId, list[str]] = {}  # as of the last step
 
     def __len__(self) -> int:
         return len(self._views)
@@ -64,7 +65,7 @@ class Queries:
         """Keep a query no more."""
         self._views.pop(name, None)
 
-    def _definitions(self) -> dict[Name, TableDefinition]:
+    def _definitions(self) -> dict[TableId, TableDefinition]:
         found = {}
         for name in self._tables.shown():
             definition = self._tables.fold(name).definition
@@ -91,10 +92,10 @@ class Queries:
             if doubts:
                 raise UndeterminedError(view.sql, tuple(doubts))
 
-    def _doubts_of(self, name: Name, missing: Missing) -> list[str]:
+    def _doubts_of(self, name: TableId, missing: Missing) -> list[str]:
         return [*self._tables.doubts(name), *missing(name)]
 
-    def _touched(self, plan: Plan, changes: Mapping[Name, Change]) -> dict[Name, Touched]:
+    def _touched(self, plan: Plan, changes: Mapping[TableId, Change]) -> dict[TableId, Touched]:
         from binlogkit.livestate.views.relations import Touched
 
         found = {}
@@ -107,9 +108,9 @@ class Queries:
                 found[name] = Touched(change.before, change.after, change.deltas)
         return found
 
-    def take(self, changes: Mapping[Name, Change], moment: Any, missing: Missing) -> None:
+    def take(self, changes: Mapping[TableId, Change], moment: Any, missing: Missing) -> None:
         """Carry what a step did to tables on into the queries."""
-        definitions: dict[Name, TableDefinition] | None = None
+        definitions: dict[TableId, TableDefinition] | None = None
         if self._views:
             self._doubts = {name: self._doubts_of(name, missing) for name in self._tables.shown()}
         for view in self._views.values():

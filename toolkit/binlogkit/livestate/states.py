@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.result import state_table
+from binlogkit.constants import TableId
 from binlogkit.errors import WriteError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.states.gaps import Reach
@@ -18,12 +19,12 @@ from binlogkit.log.states.table_state import TableState
 
 if TYPE_CHECKING:
     from binlogkit.livestate.moment import Moment
-    from binlogkit.livestate.tables import Name, Shown
+    from binlogkit.livestate.tables import Shown
 
 _PARTIAL, _OLD = ".partial", ".old"
 
 
-def state_of(name: Name, shown: Shown, moment: Moment, assumes: tuple[str, ...]) -> TableState:
+def state_of(name: TableId, shown: Shown, moment: Moment, assumes: tuple[str, ...]) -> TableState:
     """A table's rows as of a moment."""
     from binlogkit.frames.arrow_types import column_field
     from binlogkit.frames.snapshots.cells import Columns

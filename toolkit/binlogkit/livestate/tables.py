@@ -22,6 +22,7 @@ from binlogkit.analyses.point_in_time.findings import KINDS
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
+from binlogkit.constants import TableId
 from binlogkit.errors import LimitError, UndeterminedError
 from binlogkit.log.states.forwards import transactional_of
 from binlogkit.rows.filters import Filters
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from binlogkit.log.following import Step
     from binlogkit.rows.ddl import TableChange
     from binlogkit.rows.schema import TableDefinition
-
-Name = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class Change:
 class Watched(Filters):
     """The rows of the tables in ``names``, which grows."""
 
-    names: set[Name] = field(default_factory=set)
+    names: set[TableId] = field(default_factory=set)
 
     def wants_table(self, db: str, table: str) -> bool:
         """See :meth:`Filters.wants_table`."""
@@ -89,7 +88,7 @@ class LiveTables:
     The tables that were asked for are ``wanted``; others are followed for their sake.
     """
 
-    def __init__(self, bases: Mapping[Name, Base], wanted: Iterable[Name], most: int) -> None:
+    def __init__(self, bases: Mapping[TableId, Base], wanted: Iterable[TableId], most: int) -> None:
         self.wanted, self._most, self._bases = list(wanted), most, frozenset(bases)
         *others, last = bases
         keys = {name: base.key for name, base in bases.items()}
@@ -131,12 +130,12 @@ class LiveTables:
             self._cascading = True
             self._replay.follow(self._off, keep=False)
 
-    def _watch(self, name: Name) -> None:
+    def _watch(self, name: TableId) -> None:
         self._replay.names.add(name)
         if self._cascading:
             self._replay.follow(self._off, keep=False)
 
-    def apply(self, step: Step) -> dict[Name, Change]:
+    def apply(self, step: Step) -> dict[TableId, Change]:
         """Carry out a step; what it did to the tables that it touched."""
         counted = {
             n for n, o in zip(step.numbers, step.outcomes, strict=True) if o == Outcome.COMMITTED
@@ -201,12 +200,12 @@ class LiveTables:
         ]
         return [batch for batch in (*decided, *found) if batch.num_rows]
 
-    def _stays(self, name: Name) -> bool:
+    def _stays(self, name: TableId) -> bool:
         """Whether what is rolled back stays in a table: its engine has no transactions."""
         definition = self._replay.tables[name].definition if name in self._replay.tables else None
         return definition is not None and transactional_of(definition.engine) is False
 
-    def _begin(self, batches: list[Any], boundaries: list[Boundary]) -> dict[Name, Change]:
+    def _begin(self, batches: list[Any], boundaries: list[Boundary]) -> dict[TableId, Change]:
         """Note the rows of the tables that are about to be touched."""
         touched = {(b["db"][0].as_py(), b["table"][0].as_py()) for b in batches}
         touched |= {n for b in boundaries for n in self._replay.names if b.concerns(n)}
@@ -219,7 +218,7 @@ class LiveTables:
             changes[name] = Change(rows.table, rows.table, rows.deltas)
         return changes
 
-    def _end(self, changes: dict[Name, Change]) -> dict[Name, Change]:
+    def _end(self, changes: dict[TableId, Change]) -> dict[TableId, Change]:
         for name, change in changes.items():
             fold = self._replay.tables.get(name)
             rows = fold.settled() if fold is not None else None
@@ -231,7 +230,7 @@ class LiveTables:
                 self._check_size(name, rows)
         return {n: c for n, c in changes.items() if c.anew or c.after is not c.before}
 
-    def _check_size(self, name: Name, rows: Rows) -> None:
+    def _check_size(self, name: TableId, rows: Rows) -> None:
         """LimitError: a table does not fit. One that is followed for another's sake is left."""
         if rows.nbytes <= self._most:
             return
@@ -241,7 +240,7 @@ class LiveTables:
         self._replay.names.discard(name)
         self.filters.names.discard(name)
 
-    def too_large(self, name: Name, count: int, size: int) -> LimitError:
+    def too_large(self, name: TableId, count: int, size: int) -> LimitError:
         """Why a table is not kept."""
         return LimitError(
             f"{'.'.join(name)} has {count:,} rows, which take {size:,} bytes here, over "
@@ -252,7 +251,7 @@ class LiveTables:
         for batch in batches:
             self._replay.take(batch)
 
-    def _happen(self, boundary: Boundary, changes: dict[Name, Change]) -> None:
+    def _happen(self, boundary: Boundary, changes: dict[TableId, Change]) -> None:
         """Carry out what happens to a table."""
         replay = self._replay
         replay.finish()
@@ -277,13 +276,13 @@ class LiveTables:
             self._doubts.pop(boundary.name, None)
         self._follow_cascades()
 
-    def _renamed(self, old: Name, new: Name) -> None:
+    def _renamed(self, old: TableId, new: TableId) -> None:
         self._watch(new)
         if old not in self.wanted:
             self._replay.names.discard(old)
         self._doubts[new] = self._doubts.pop(old, [])
 
-    def _keyed_anew(self, name: Name) -> None:
+    def _keyed_anew(self, name: TableId) -> None:
         """The rows of a table whose key is another one since an ALTER TABLE begin anew."""
         fold = self._replay.tables.get(name)
         if fold is None or fold.definition is None:
@@ -300,14 +299,14 @@ class LiveTables:
 
     # ---- what is known ------------------------------------------------------------------------
 
-    def fold(self, name: Name) -> Fold:
+    def fold(self, name: TableId) -> Fold:
         """A table's rows. UndeterminedError: it was dropped, or was never there."""
         fold = self._replay.tables.get(name)
         if fold is None or name in self._replay.absent:
             raise UndeterminedError(".".join(name), ("the table was dropped or renamed",))
         return fold
 
-    def doubts(self, name: Name) -> list[str]:
+    def doubts(self, name: TableId) -> list[str]:
         """Why a table's rows are not certain, a sentence each."""
         fold = self.fold(name)
         fold.settled()
@@ -317,7 +316,7 @@ class LiveTables:
         found += [KINDS[kind] for kind, one in fold.findings.found.items() if not one.determined]
         return found
 
-    def show(self, name: Name, missing: Iterable[str]) -> Shown:
+    def show(self, name: TableId, missing: Iterable[str]) -> Shown:
         """A table as it is now; ``missing``: where changes of it may be. UndeterminedError: it was
         dropped, or was never there."""
         fold = self.fold(name)
@@ -325,7 +324,7 @@ class LiveTables:
         rows = fold.settled().copied()
         return Shown(rows, fold.key, fold.definition, fold.findings.table(), doubts)
 
-    def shown(self) -> Iterator[Name]:
+    def shown(self) -> Iterator[TableId]:
         """The tables that were asked for and are there."""
         for name in self.wanted:
             if name in self._replay.tables and name not in self._replay.absent:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
+from binlogkit.constants import TableId
 from binlogkit.errors import ServerError
 from binlogkit.frames.schema import CellState
 from binlogkit.rows.filters import Filters, TableName, written_table_name
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.frames.snapshots.server import ServerTables
-    from binlogkit.frames.snapshots.snapshot import Name
     from binlogkit.log.log import Log
     from binlogkit.log.states.table_state import TableState
     from binlogkit.sources.connection import ServerSettings
@@ -51,7 +51,7 @@ _ALTERED = (1049, 1054, 1146)  # unknown database, column, table
 
 def batches_in_order(
     found: ServerTables, rows: int
-) -> Iterator[tuple[Name, Iterator[pa.RecordBatch]]]:
+) -> Iterator[tuple[TableId, Iterator[pa.RecordBatch]]]:
     """Each table with its batches: first those read at the moment itself, then those in chunks of
     ``rows`` rows.
 
@@ -68,7 +68,7 @@ def batches_in_order(
 
 
 def _chunks(
-    found: ServerTables, name: Name, key: tuple[str, ...], rows: int
+    found: ServerTables, name: TableId, key: tuple[str, ...], rows: int
 ) -> Iterator[pa.RecordBatch]:
     try:
         yield from found.chunks(name, key, rows, {})
@@ -145,6 +145,6 @@ def _proved(found: ServerTables, state: TableState) -> TableState:
     return replace(state, rows_determined=True)
 
 
-def _altered(found: ServerTables, name: Name) -> ServerError:
+def _altered(found: ServerTables, name: TableId) -> ServerError:
     told = f"{'.'.join(name)} was altered while it was read in chunks; try again"
     return ServerError(told, server=found.name)

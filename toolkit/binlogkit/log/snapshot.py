@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError, WriteError
 from binlogkit.rows.filter_args import texts
 from binlogkit.rows.filters import TableName, parse_table_name, written_table_name
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from binlogkit.events.gtid_set import GtidSet
     from binlogkit.frames.snapshots.server import ServerTables
-    from binlogkit.frames.snapshots.snapshot import Name
     from binlogkit.sources.connection import ServerSettings
     from binlogkit.sources.server.consistent import Lock
 
@@ -72,7 +72,7 @@ def snapshot(
 
     names = None if tables is None else [parse_table_name(t) for t in texts("tables", tables)]
 
-    def wanted(name: Name) -> bool:
+    def wanted(name: TableId) -> bool:
         return names is None or any(_is(name, one) for one in names)
 
     folder = Path(out)
@@ -101,7 +101,7 @@ def snapshot(
 
 
 def written(
-    found: ServerTables, tables: Iterable[tuple[Name, Iterator[pa.RecordBatch]]], folder: Path
+    found: ServerTables, tables: Iterable[tuple[TableId, Iterator[pa.RecordBatch]]], folder: Path
 ) -> Taken:
     """Write tables as they come."""
     counts = {
@@ -133,16 +133,18 @@ def _in_chunks(server: str | ServerSettings, found: ServerTables, folder: Path, 
     return taken
 
 
-def _is(name: Name, given: TableName) -> bool:
+def _is(name: TableId, given: TableName) -> bool:
     return name[1] == given.table and given.db in (None, name[0])
 
 
-def _file(number: int, name: Name) -> str:
+def _file(number: int, name: TableId) -> str:
     """A unique file name for a table, whatever it is called."""
     return f"{number:04}-{_ODD.sub('_', '.'.join(name))[:_LONGEST]}.parquet"
 
 
-def _write(found: ServerTables, name: Name, batches: Iterator[pa.RecordBatch], path: Path) -> int:
+def _write(
+    found: ServerTables, name: TableId, batches: Iterator[pa.RecordBatch], path: Path
+) -> int:
     from binlogkit.reports.output import Output
     from binlogkit.reports.text import write_state
 

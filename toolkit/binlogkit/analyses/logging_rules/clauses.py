@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from binlogkit.analyses.logging_rules.definitions import Name, Tokens, qualified
+from binlogkit.analyses.logging_rules.definitions import Tokens, qualified
+from binlogkit.constants import TableId
 from binlogkit.rows.ddl.lexemes import Lexeme
 
 
@@ -109,7 +110,7 @@ def targets(kind: str, tokens: Tokens) -> int:
     return max(len(found), 1)
 
 
-def created(tokens: Tokens, db: str) -> tuple[Name, int]:
+def created(tokens: Tokens, db: str) -> tuple[TableId, int]:
     """The table that CREATE TABLE makes, and the place after its name."""
     at = next(i for i, token in enumerate(tokens) if token.word == "TABLE") + 1
     at += 3 if [token.word for token in tokens[at : at + 3]] == ["IF", "NOT", "EXISTS"] else 0

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from binlogkit.analyses.logging_rules.definitions import Definitions, Name, Tokens, elements
+from binlogkit.analyses.logging_rules.definitions import Definitions, Tokens, elements
+from binlogkit.constants import TableId
 from binlogkit.rows.schema import TableDefinition
 
 
 def specified_columns(
     kind: str,
     tokens: Tokens,
-    written: Sequence[Name],
+    written: Sequence[TableId],
     definitions: Definitions,
-    called: Mapping[Name, Collection[str]],
-) -> dict[Name, tuple[str, ...]]:
+    called: Mapping[TableId, Collection[str]],
+) -> dict[TableId, tuple[str, ...]]:
     """Of each written table whose definition is known; INSERT without a list names all columns.
 
     ``called``: the names of the written tables in the statement, their views' too.
@@ -102,9 +103,11 @@ def _assignments(tokens: Tokens, at: int, word: str = "SET") -> list[list[str]]:
 
 
 def _updated(
-    tokens: Tokens, tables: dict[Name, TableDefinition], called: Mapping[Name, Collection[str]]
-) -> dict[Name, tuple[str, ...]]:
-    found: dict[Name, list[str]] = {name: [] for name in tables}
+    tokens: Tokens,
+    tables: dict[TableId, TableDefinition],
+    called: Mapping[TableId, Collection[str]],
+) -> dict[TableId, tuple[str, ...]]:
+    found: dict[TableId, list[str]] = {name: [] for name in tables}
     for names in _assignments(tokens, 0):
         for name, table in tables.items():
             known = any(column.name.lower() == names[-1].lower() for column in table.columns)

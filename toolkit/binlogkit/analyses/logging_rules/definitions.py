@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.catalog import Catalog
 from binlogkit.rows.ddl.dump import HEADER, header_facts, mode_after, used_database
@@ -15,7 +16,6 @@ from binlogkit.rows.ddl.scan import Script, plain
 from binlogkit.rows.ddl.session import DEFAULT_MODE, Session, SqlMode, version_number
 from binlogkit.rows.ddl.tokens import read
 
-Name = tuple[str, str]
 Tokens = tuple[Lexeme, ...]
 
 
@@ -23,8 +23,8 @@ Tokens = tuple[Lexeme, ...]
 class Trigger:
     """``time``: BEFORE or AFTER; ``event``: insert, update or delete."""
 
-    name: Name
-    table: Name
+    name: TableId
+    table: TableId
     time: str
     event: str
     body: Tokens
@@ -34,7 +34,7 @@ class Trigger:
 class Routine:
     """``kind``: function or procedure; ``arguments``: their names."""
 
-    name: Name
+    name: TableId
     kind: str
     body: Tokens
     arguments: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Routine:
 class View:
     """``body``: its SELECT."""
 
-    name: Name
+    name: TableId
     body: Tokens
 
 
@@ -54,18 +54,18 @@ class Definitions:
     def __init__(self, server: str | None = None) -> None:
         self.catalog = Catalog(server)
         self.version = version_number(server)
-        self.views: dict[Name, View] = {}
-        self.triggers: dict[Name, Trigger] = {}
-        self.routines: dict[tuple[str, Name], Routine] = {}
+        self.views: dict[TableId, View] = {}
+        self.triggers: dict[TableId, Trigger] = {}
+        self.routines: dict[tuple[str, TableId], Routine] = {}
         self.udfs: set[str] = set()
         #: The texts of prepared statements, by name.
         self.prepared: dict[str, str] = {}
         #: How often a table or a prepared statement was defined anew, all tables were closed, and
         #: all programs were.
-        self.changes: dict[Name, int] = {}
+        self.changes: dict[TableId, int] = {}
         self.flushes = self.rereads = 0
         #: By table and column: the functions in a default that is an expression.
-        self.defaults: dict[Name, dict[str, tuple[str, ...]]] = {}
+        self.defaults: dict[TableId, dict[str, tuple[str, ...]]] = {}
 
     def apply(self, sql: str, default_db: str | None, mode: SqlMode = DEFAULT_MODE) -> None:
         """Take what a statement defines; one that defines nothing changes nothing.
@@ -90,7 +90,7 @@ class Definitions:
         elif words[:1] == ["PREPARE"]:
             self._prepare(tokens)
 
-    def _changed(self, name: Name) -> None:
+    def _changed(self, name: TableId) -> None:
         self.changes[name] = self.changes.get(name, 0) + 1
 
     def _count(self, tokens: Tokens, db: str) -> None:
@@ -122,18 +122,18 @@ class Definitions:
                 _MAKERS[what](self, name, tokens, at, db)
                 return
 
-    def _table(self, name: Name, tokens: Tokens, at: int, _: str) -> None:
+    def _table(self, name: TableId, tokens: Tokens, at: int, _: str) -> None:
         self.defaults[name] = {
             element[0].text: found
             for element in elements(tokens, at)
             if element and (found := _default_functions(element))
         }
 
-    def _view(self, name: Name, tokens: Tokens, at: int, _: str) -> None:
+    def _view(self, name: TableId, tokens: Tokens, at: int, _: str) -> None:
         start = _index(tokens, at, "AS") + 1
         self.views[name] = View(name, tokens[start:])
 
-    def _trigger(self, name: Name, tokens: Tokens, at: int, db: str) -> None:
+    def _trigger(self, name: TableId, tokens: Tokens, at: int, db: str) -> None:
         time, event = tokens[at].word, tokens[at + 1].word.lower()
         on = _index(tokens, at, "ON")
         table, at = qualified(tokens, on + 1, db)
@@ -143,16 +143,16 @@ class Definitions:
         self.triggers[name] = Trigger(name, table, time, event, tokens[at:])
         self._changed(table)
 
-    def _function(self, name: Name, tokens: Tokens, at: int, _: str) -> None:
+    def _function(self, name: TableId, tokens: Tokens, at: int, _: str) -> None:
         if any(token.word == "SONAME" for token in tokens[at : at + 6]):
             self.udfs.add(name[1].upper())
             return
         self._routine("function", name, tokens, at)
 
-    def _procedure(self, name: Name, tokens: Tokens, at: int, _: str) -> None:
+    def _procedure(self, name: TableId, tokens: Tokens, at: int, _: str) -> None:
         self._routine("procedure", name, tokens, at)
 
-    def _routine(self, kind: str, name: Name, tokens: Tokens, at: int) -> None:
+    def _routine(self, kind: str, name: TableId, tokens: Tokens, at: int) -> None:
         listed = [one for one in elements(tokens, at) if one]
         arguments = tuple(one[one[0].word in ("IN", "OUT", "INOUT")].text for one in listed)
         at = _closing(tokens, at) + 1
@@ -223,7 +223,7 @@ def tokens_of(sql: str, version: int, mode: SqlMode = DEFAULT_MODE) -> Tokens:
     return tuple(found)
 
 
-def qualified(tokens: Sequence[Lexeme], at: int, db: str) -> tuple[Name, int]:
+def qualified(tokens: Sequence[Lexeme], at: int, db: str) -> tuple[TableId, int]:
     """The name at a place, and the place after it. SchemaError: there is none."""
     if at >= len(tokens) or tokens[at].kind not in ("word", "name"):
         raise SchemaError("a name expected")

@@ -26,7 +26,6 @@ from binlogkit.analyses.logging_rules.clauses import (
 from binlogkit.analyses.logging_rules.columns import specified_columns
 from binlogkit.analyses.logging_rules.definitions import (
     Definitions,
-    Name,
     Routine,
     Tokens,
     elements,
@@ -43,6 +42,7 @@ from binlogkit.analyses.logging_rules.model import (
 )
 from binlogkit.analyses.logging_rules.references import Written, references
 from binlogkit.analyses.logging_rules.tables import KINDS, Tables
+from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.written import written_tables
 from binlogkit.rows.schema import ForeignKey
@@ -95,13 +95,13 @@ class _Reading:
     def __init__(self, definitions: Definitions, settings: Settings, default_db: str) -> None:
         self.definitions, self.settings, self.db = definitions, settings, default_db
         self.tables = Tables(definitions, settings, default_db)
-        self.uses: dict[Name, TableUse] = {}
+        self.uses: dict[TableId, TableUse] = {}
         self.traits: set[str] = set()
-        self.triggers: dict[Name, tuple[str, ...]] = {}
+        self.triggers: dict[TableId, tuple[str, ...]] = {}
         self.seen: set[object] = set()
         self.joined = False  # the statement's references name what it writes, too
         #: What tables that are written are called in the statement, views of them too.
-        self.called: dict[Name, set[str]] = {}
+        self.called: dict[TableId, set[str]] = {}
         self.functions: list[Routine] = []  # those that the statement calls itself
         self.depth = 0
         self.foresees = False
@@ -109,7 +109,7 @@ class _Reading:
     def statement(self, tokens: Tokens, sql: str) -> Statement:
         """The statement at the top."""
         kind, temporary = self.tables.kind_of(tokens)
-        specified: dict[Name, tuple[str, ...]] = {}
+        specified: dict[TableId, tuple[str, ...]] = {}
         if kind == "control" and tokens[0].word == "SHOW":
             return self._show(tokens, sql)
         if kind == "create_select":
@@ -195,11 +195,11 @@ class _Reading:
                 self.traits.add(trait.lower())
         self._refer(tokens[query:], self.db, substatement=False)
 
-    def _part(self, tokens: Tokens, db: str, *, substatement: bool) -> list[Name]:
+    def _part(self, tokens: Tokens, db: str, *, substatement: bool) -> list[TableId]:
         """A statement, at the top or invoked: its tables, traits and triggers; what it writes."""
         verb = first_verb(tokens) if tokens[0].word == "WITH" else tokens[0].word
         kind = KINDS.get(verb, "")
-        written: list[Name] = []
+        written: list[TableId] = []
         if kind in _WRITING:
             names = written_tables(text_of(tokens), db, version=self.definitions.version)
             if names is None:
@@ -235,7 +235,9 @@ class _Reading:
             for name in {name for name in bases if bases.count(name) > 1}:
                 self.uses[name] = replace(self.uses[name], read=True)
 
-    def _with_triggers(self, kind: str, tokens: Tokens, written: list[Name], db: str) -> list[Name]:
+    def _with_triggers(
+        self, kind: str, tokens: Tokens, written: list[TableId], db: str
+    ) -> list[TableId]:
         """The tables whose triggers the server opens: of UPDATE all that it joins."""
         if kind != "update":
             return written
@@ -307,7 +309,7 @@ class _Reading:
     def _routine(self, called: Written, db: str) -> Routine | None:
         return self.definitions.routines.get(("function", (called[0] or db, called[1].lower())))
 
-    def _fire(self, name: Name, events: set[str]) -> None:
+    def _fire(self, name: TableId, events: set[str]) -> None:
         for trigger in self.definitions.triggers.values():
             if trigger.table != name or trigger.event not in events:
                 continue
@@ -325,7 +327,7 @@ class _Reading:
             self._part(part, db, substatement=True)
         self.depth -= 1
 
-    def _follow(self, name: Name, events: set[str]) -> None:
+    def _follow(self, name: TableId, events: set[str]) -> None:
         """What foreign keys read and change with a table: from 9.6 on they are sub-statements.
 
         Triggers of what they change count, too, though 9.7.4 does not carry them out; foreign keys
@@ -345,7 +347,7 @@ class _Reading:
                 if own != name == (key.db or child.db, key.table) and events != {"insert"}:
                     self._cascade(name, own, _cascading(key, events))
 
-    def _cascade(self, parent: Name, child: Name, changes: set[str]) -> None:
+    def _cascade(self, parent: TableId, child: TableId, changes: set[str]) -> None:
         """A parent's changes looked up in a child, or carried on into it."""
         self._use(child, write=bool(changes), substatement=bool(changes))
         if not changes:
@@ -358,7 +360,7 @@ class _Reading:
         self.foresees = before
         self._follow(child, changes)
 
-    def _bases(self, written: Written, db: str) -> list[Name]:
+    def _bases(self, written: Written, db: str) -> list[TableId]:
         """The tables that a name stands for: itself, or those of a view."""
         name = (written[0] or db, written[1])
         view = self.definitions.views.get(name)
@@ -376,7 +378,7 @@ class _Reading:
         finally:
             self.seen.discard(("view", name))
 
-    def _use(self, name: Name, *, write: bool, substatement: bool) -> None:
+    def _use(self, name: TableId, *, write: bool, substatement: bool) -> None:
         known = self.uses.get(name)
         if known is None:
             known = replace(self.tables.use_of(name), foreseen=self.foresees)
@@ -389,7 +391,7 @@ class _Reading:
             foreseen=known.foreseen and self.foresees,
         )
 
-    def _defaults(self, kind: str, specified: dict[Name, tuple[str, ...]]) -> None:
+    def _defaults(self, kind: str, specified: dict[TableId, tuple[str, ...]]) -> None:
         """What a default that is used calls is as if the statement called it."""
         if kind not in ("insert", "replace", "load"):
             return

@@ -10,18 +10,14 @@ from binlogkit.analyses.logging_rules.clauses import (
     query_at,
     unlogged,
 )
-from binlogkit.analyses.logging_rules.definitions import (
-    Definitions,
-    Name,
-    Tokens,
-    qualified,
-)
+from binlogkit.analyses.logging_rules.definitions import Definitions, Tokens, qualified
 from binlogkit.analyses.logging_rules.engines import engine_of
 from binlogkit.analyses.logging_rules.model import (
     Settings,
     TableUse,
 )
 from binlogkit.analyses.logging_rules.references import LISTS, references
+from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 
 KINDS = {
@@ -117,18 +113,18 @@ class Tables:
             found.add("like_temporary")
         return found
 
-    def liked(self, tokens: Tokens, at: int) -> Name | None:
+    def liked(self, tokens: Tokens, at: int) -> TableId | None:
         """The table that CREATE TABLE … LIKE names."""
         for place, token in enumerate(tokens[at : at + 2], at):
             if token.word == "LIKE":
                 return qualified(tokens, place + 1, self.db)[0]
         return None
 
-    def temporary(self, name: Name) -> bool:
+    def temporary(self, name: TableId) -> bool:
         """Whether the name is that of a temporary table of the session."""
         return (None, *name) in self.definitions.catalog.temporary
 
-    def use_of(self, name: Name) -> TableUse:
+    def use_of(self, name: TableId) -> TableUse:
         """A table that is neither read nor written yet."""
         catalog = self.definitions.catalog
         temporary = self.temporary(name)
@@ -158,7 +154,7 @@ class Tables:
             definition=definition,
         )
 
-    def unsafe_defaults(self, name: Name) -> dict[str, str]:
+    def unsafe_defaults(self, name: TableId) -> dict[str, str]:
         """The columns of a table whose default calls an unsafe function."""
         unsafe = LISTS["documented"] | LISTS["others"]
         return {

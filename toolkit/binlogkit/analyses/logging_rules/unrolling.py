@@ -17,18 +17,13 @@ from binlogkit.analyses.logging_rules.bodies import (
     parts,
 )
 from binlogkit.analyses.logging_rules.clauses import text_of
-from binlogkit.analyses.logging_rules.definitions import (
-    Definitions,
-    Name,
-    Tokens,
-    qualified,
-    tokens_of,
-)
+from binlogkit.analyses.logging_rules.definitions import Definitions, Tokens, qualified, tokens_of
 from binlogkit.analyses.logging_rules.model import Settings, Statement
 from binlogkit.analyses.logging_rules.reading import read_expression, read_statement
 from binlogkit.analyses.logging_rules.references import references
 from binlogkit.analyses.logging_rules.tables import KINDS
 from binlogkit.analyses.logging_rules.texts import UNKNOWN
+from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.lexemes import Lexeme
 
@@ -68,7 +63,7 @@ def _unrolled(
         yield read_statement(sql, definitions, settings, default_db)
 
 
-def _placed(one: Statement, which: str, read: Name, definitions: Definitions) -> Statement:
+def _placed(one: Statement, which: str, read: TableId, definitions: Definitions) -> Statement:
     """The same with its place: the server reads its text again when what it uses was changed."""
     if one.place is not None:
         return one

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses._frames import image_fields, is_frame, is_spark, lazy, to_arrow
 from binlogkit.analyses._savepoints import Undone, undone_mask
-from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.codes import Integers
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 
 _BATCH_ROWS = 65_536
@@ -27,7 +27,7 @@ _NEEDED = frozenset(
 
 def counted_batches(
     changes: Any,
-    names: Sequence[Name],
+    names: Sequence[TableId],
     key: Sequence[str],
     numbers: Integers | None,
     undone: Iterable[Undone] = (),
@@ -66,7 +66,9 @@ def needed_columns(names: Iterable[str], *more: str) -> list[str]:
     return [name for name in names if name in wanted]
 
 
-def _in_order(changes: Any, names: Sequence[Name], key: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _in_order(
+    changes: Any, names: Sequence[TableId], key: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
     """Record batches in log order, with ``seq``."""
     if not is_frame(changes):
         yield from _as_batches(changes)
@@ -84,7 +86,7 @@ def _in_order(changes: Any, names: Sequence[Name], key: Sequence[str]) -> Iterat
     yield from table.unify_dictionaries().to_batches(max_chunksize=_BATCH_ROWS)
 
 
-def _of_tables(frame: Any, names: Sequence[Name]) -> Any:
+def _of_tables(frame: Any, names: Sequence[TableId]) -> Any:
     """The needed part of a Spark frame: its other rows and columns are not collected."""
     rows = nw.from_native(frame)
     if "seq" not in rows.columns:

@@ -10,17 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.cascades import columns_of, places_of
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, runs
 from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.constants import TableId
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
     """Rows of a table before the changes ``seqs``, as in Rows.table; ``fields``; ``key``."""
 
-    name: Name
+    name: TableId
     seqs: Integers
     fields: Mapping[str, pa.Field]
     key: tuple[str, ...]
@@ -71,7 +72,7 @@ class Before:
             for i in range(part.num_rows):
                 yield part.slice(i, 1), True
 
-    def take(self, name: Name, part: pa.RecordBatch, table: Fold) -> None:
+    def take(self, name: TableId, part: pa.RecordBatch, table: Fold) -> None:
         """Keep the rows of the changes that come next."""
         rows = table.settled()
         images = columns_of(part, "before", set(table.key))

@@ -10,11 +10,10 @@ from typing import Any
 
 from binlogkit.analyses._frames import to_arrow
 from binlogkit.analyses.point_in_time.structure import Alteration, alteration
+from binlogkit.constants import TableId
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.ddl.session import Acted
 from binlogkit.rows.schema import TableChange, TableDefinition
-
-Name = tuple[str, str]
 
 _IF_NOT_EXISTS = re.compile(r"\bIF\s+NOT\s+EXISTS\b", re.IGNORECASE)
 _ALTER = re.compile(r"\s*ALTER\b", re.IGNORECASE)
@@ -35,9 +34,9 @@ class Boundary:
     file: str
     pos: int
     inner: int | None
-    name: Name
+    name: TableId
     action: str
-    new_name: Name | None
+    new_name: TableId | None
     statement: str
     definition: TableDefinition | None = None
     alteration: Alteration | None = None
@@ -64,7 +63,7 @@ class Boundary:
             return True
         return self.action == "statement_write" and not (self.moves_rows or self.alone)
 
-    def concerns(self, name: Name) -> bool:
+    def concerns(self, name: TableId) -> bool:
         """Whether it happens to this table."""
         if self.action == "drop_database":
             return self.name[0] == name[0]
@@ -136,11 +135,11 @@ def boundary_of(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
     )  # fmt: skip
 
 
-def _name(row: Mapping[str, Any]) -> Name:
+def _name(row: Mapping[str, Any]) -> TableId:
     return row["db"] or "", row["table"] or ""
 
 
-def lineage(boundaries: Sequence[Boundary], wanted: Name) -> list[Name]:
+def lineage(boundaries: Sequence[Boundary], wanted: TableId) -> list[TableId]:
     """The tables whose rows may have become ``wanted``'s by renames; ``wanted`` comes last."""
     names = [wanted]
     for boundary in reversed(boundaries):
@@ -152,7 +151,7 @@ def lineage(boundaries: Sequence[Boundary], wanted: Name) -> list[Name]:
 
 def parents(
     boundaries: Iterable[Boundary],
-    name: Name,
+    name: TableId,
     known: Iterable[str] = (),
     given: Iterable[TableDefinition] = (),
 ) -> list[str]:
@@ -192,16 +191,16 @@ class KeyNames:
     ``keys``: by table, at the place that the replay has reached.
     """
 
-    keys: dict[Name, tuple[str, ...]] = field(default_factory=dict)
+    keys: dict[TableId, tuple[str, ...]] = field(default_factory=dict)
     default: tuple[str, ...] = ()
 
     @classmethod
     def before(
         cls,
         boundaries: Sequence[Boundary],
-        wanted: Name,
+        wanted: TableId,
         key: Sequence[str],
-        others: Mapping[Name, Sequence[str]] | None = None,
+        others: Mapping[TableId, Sequence[str]] | None = None,
     ) -> KeyNames:
         """The names before the first boundary, for the key that ``wanted`` has after the last, and
         for those of ``others``."""
@@ -218,14 +217,14 @@ class KeyNames:
                 keys[boundary.name] = () if added else tuple(old.get(c, c) for c in after)
         return cls(keys, tuple(key))
 
-    def key(self, name: Name) -> tuple[str, ...]:
+    def key(self, name: TableId) -> tuple[str, ...]:
         """The present key of a table."""
         return self.keys.get(name, self.default)
 
-    def renamed(self, old: Name, new: Name) -> None:
+    def renamed(self, old: TableId, new: TableId) -> None:
         """A table got another name."""
         self.keys[new] = self.keys.pop(old, self.default)
 
-    def altered(self, name: Name, done: Alteration) -> None:
+    def altered(self, name: TableId, done: Alteration) -> None:
         """A table's columns got other names."""
         self.keys[name] = tuple(done.renamed.get(c, c) for c in self.key(name))

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.cells import known, parts_of
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, decoded, runs
 from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.constants import TableId
 from binlogkit.frames.records import struct_records
 from binlogkit.frames.schema import CellState
 from binlogkit.rows.schema import ForeignKey, TableDefinition
@@ -27,7 +28,7 @@ _ACTIONS = ("CASCADE", "SET NULL")
 _SIDES = ("before", "after")
 _INEXACT = frozenset(("enum", "set", "float", "double", "json"))  # compared differently than here
 #: The first ``seq`` of a table's changes, the table, and the changes.
-Waiting = tuple[int, Name, pa.RecordBatch]
+Waiting = tuple[int, TableId, pa.RecordBatch]
 _DEEPEST = 15  # of cascades (manual, "FOREIGN KEY Constraints")
 
 
@@ -49,7 +50,7 @@ class Cascaded:
     """
 
     at: Cause
-    child: Name
+    child: TableId
     action: str
     seqs: Integers
     fields: Mapping[str, pa.Field]
@@ -97,8 +98,8 @@ class Cascades:
 
     def __init__(
         self,
-        table: Callable[[Name], Fold | None],
-        names: Sequence[Name],
+        table: Callable[[TableId], Fold | None],
+        names: Sequence[TableId],
         unchecked: Callable[[Integers], Flags],
         *,
         keep: bool = False,
@@ -108,7 +109,7 @@ class Cascades:
 
     def apart(self, waiting: Sequence[Waiting], boundaries: Iterable[Boundary]) -> list[Waiting]:
         """Changes of all tables, split so that those which may cascade are separate."""
-        ever: dict[Name, set[str]] = {}
+        ever: dict[TableId, set[str]] = {}
         definitions = [fold.definition for name in self._names if (fold := self._table(name))]
         for definition in definitions:
             self._note_parents(ever, definition)
@@ -136,19 +137,21 @@ class Cascades:
                 found.append((int(own[start]), name, batch.slice(start, stop - start)))
         return found
 
-    def _note_parents(self, ever: dict[Name, set[str]], definition: TableDefinition | None) -> None:
+    def _note_parents(
+        self, ever: dict[TableId, set[str]], definition: TableDefinition | None
+    ) -> None:
         """Add the columns of parents that a table refers to."""
         for key in () if definition is None else definition.foreign:
             if key.db is not None and key.cascades:
                 parent = (key.db, key.table)
                 ever.setdefault(parent, set()).update(self._referenced(parent, key))
 
-    def strikes(self, name: Name, batch: pa.RecordBatch) -> Flags:
+    def strikes(self, name: TableId, batch: pa.RecordBatch) -> Flags:
         """Which changes of a table may change rows of others, as far as their images show."""
         found = _strikes(batch, self._wanted(name))
         return found & ~self._unchecked(batch["seq"].to_numpy()) if found.any() else found
 
-    def take(self, name: Name, batch: pa.RecordBatch, rows: pa.Table) -> None:
+    def take(self, name: TableId, batch: pa.RecordBatch, rows: pa.Table) -> None:
         """Cascade changes of ``name`` that were folded, all of which :meth:`strikes`.
 
         ``rows``: the table's rows before them.
@@ -164,11 +167,11 @@ class Cascades:
             new, seqs = after if update else None, part["seq"].to_numpy()
             self._strike(name, Struck(before, new, Cause(seq, file, pos), seqs), 0)
 
-    def _wanted(self, name: Name) -> set[str]:
+    def _wanted(self, name: TableId) -> set[str]:
         """The columns of a table to which children refer."""
         return {c for _, key in self._children(name) for c in self._referenced(name, key)}
 
-    def _children(self, name: Name) -> Iterator[tuple[Name, ForeignKey]]:
+    def _children(self, name: TableId) -> Iterator[tuple[TableId, ForeignKey]]:
         """The foreign keys to a table by which its changes cascade."""
         for child in self._names:
             fold = self._table(child)
@@ -177,11 +180,11 @@ class Cascades:
                 if (key.db, key.table) == name and key.cascades:
                     yield child, key
 
-    def _referenced(self, name: Name, key: ForeignKey) -> Sequence[str]:
+    def _referenced(self, name: TableId, key: ForeignKey) -> Sequence[str]:
         fold = self._table(name)
         return key.referenced or (() if fold is None else fold.key)
 
-    def _strike(self, name: Name, struck: Struck, depth: int) -> None:
+    def _strike(self, name: TableId, struck: Struck, depth: int) -> None:
         for child, key in list(self._children(name)):
             action = struck.action(key)
             if action not in _ACTIONS:
@@ -197,7 +200,7 @@ class Cascades:
             if doubt or not self._apply(child, key, action, old, new, struck, depth):
                 self._doubt(child, struck.at)
 
-    def _doubt(self, name: Name, at: Cause, seen: frozenset[Name] = frozenset()) -> None:
+    def _doubt(self, name: TableId, at: Cause, seen: frozenset[TableId] = frozenset()) -> None:
         """Rows of a table, and of those below it, may have changed."""
         fold = self._table(name)
         if fold is not None:
@@ -208,7 +211,7 @@ class Cascades:
 
     def _apply(
         self,
-        child: Name,
+        child: TableId,
         key: ForeignKey,
         action: str,
         old: Sequence[Any],
@@ -270,7 +273,7 @@ class Cascades:
         self,
         at: Cause,
         seqs: Integers,
-        child: Name,
+        child: TableId,
         action: str,
         fold: Fold,
         before: pa.Table,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.findings import StateFinding, StateFindings
 from binlogkit.analyses.point_in_time.folding import Folding, Outcome
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 
 #: Findings about single changes; all others are about what happens to tables, which every share
@@ -26,7 +26,7 @@ class Switch:
     without changes."""
 
     at: int
-    name: Name
+    name: TableId
     empty: pa.RecordBatch
 
 

@@ -15,12 +15,13 @@ import pyarrow as pa
 from binlogkit.analyses._savepoints import Undone
 from binlogkit.analyses.point_in_time.batches import counted_batches
 from binlogkit.analyses.point_in_time.before import Before
-from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
+from binlogkit.constants import TableId
 from binlogkit.rows.schema import TableDefinition
 
 
@@ -36,20 +37,20 @@ class Folding:
     """
 
     key: tuple[str, ...]
-    names: tuple[Name, ...]
+    names: tuple[TableId, ...]
     happened: Sequence[Boundary]
-    given: Mapping[Name, TableDefinition]
-    family: Mapping[Name, tuple[str, ...]] | None
+    given: Mapping[TableId, TableDefinition]
+    family: Mapping[TableId, tuple[str, ...]] | None
     numbers: Integers | None
     undone: Sequence[Undone]
     outside: int
     unchecked: Callable[[Integers], Flags] | None
-    bases: Mapping[Name, pa.Table]
+    bases: Mapping[TableId, pa.Table]
     columns: tuple[str, ...] | None
     keep_cascaded: bool = False
 
     @property
-    def followed(self) -> list[Name]:
+    def followed(self) -> list[TableId]:
         """The tables whose changes are needed."""
         return list(dict.fromkeys([*self.names, *(self.family or ())]))
 

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from binlogkit.analyses._savepoints import Undone, undone_mask
 from binlogkit.analyses.point_in_time.batches import needed
-from binlogkit.analyses.point_in_time.boundary import Boundary, KeyNames, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary, KeyNames
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.replay import Replay
+from binlogkit.constants import TableId
 from binlogkit.rows.schema import TableDefinition
 
 #: What is known of a transaction so far: nothing yet, that it counts, that it does not.
@@ -43,9 +44,9 @@ class Forward:
 
     def __init__(
         self,
-        name: Name,
+        name: TableId,
         decided: Decided,
-        given: Mapping[Name, TableDefinition],
+        given: Mapping[TableId, TableDefinition],
         base: pa.Table | None = None,
     ) -> None:
         self.name = name
@@ -131,7 +132,7 @@ class Forward:
     def confirmed(
         self,
         key: Sequence[str],
-        names: Sequence[Name],
+        names: Sequence[TableId],
         happened: Sequence[Boundary],
         numbers: Integers | None,
         undone: list[Undone],

@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary
+from binlogkit.constants import TableId
 
 Key = tuple[str, ...]
 Move = tuple[str, str]  # an update's key before and after
@@ -21,18 +22,18 @@ class Identity:
     """
 
     since: tuple[int, ...]
-    names: tuple[Name, ...]
+    names: tuple[TableId, ...]
     keys: tuple[Key, ...]
 
     @classmethod
-    def of(cls, boundaries: Sequence[Boundary], wanted: Name, key: Sequence[str]) -> Identity:
+    def of(cls, boundaries: Sequence[Boundary], wanted: TableId, key: Sequence[str]) -> Identity:
         """The table that has the name at the log's end, else the last one that had it, under its
         later name.
 
         ``boundaries``: those that count, in order; ``key``: its columns there.
         """
         name, key = last_name(boundaries, wanted), tuple(key)
-        found: list[tuple[int, Name, Key]] = []
+        found: list[tuple[int, TableId, Key]] = []
         for boundary in reversed(boundaries):
             if boundary.action == "rename" and boundary.new_name == name:
                 found.append((boundary.seq, name, key))
@@ -46,7 +47,7 @@ class Identity:
         since, names, keys = zip(*[(-1, name, key), *found[::-1]], strict=True)
         return cls(since, names, keys)
 
-    def at(self, seq: int) -> tuple[Name, Key]:
+    def at(self, seq: int) -> tuple[TableId, Key]:
         """The name and the key of the table at a place."""
         i = bisect_right(self.since, seq) - 1
         return self.names[i], self.keys[i]
@@ -58,7 +59,7 @@ class Identity:
         return boundary.concerns(self.names[i]) or boundary.concerns(after)
 
 
-def last_name(boundaries: Sequence[Boundary], wanted: Name) -> Name:
+def last_name(boundaries: Sequence[Boundary], wanted: TableId) -> TableId:
     """The present name of the last table that had this one."""
     name = wanted
     for boundary in boundaries:

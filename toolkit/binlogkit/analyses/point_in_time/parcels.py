@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses._tasks import packed, unpacked
-from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.replay import by_table
+from binlogkit.constants import TableId
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Parcel:
 
     at: int
     last: int
-    name: Name
+    name: TableId
     layout: str
     data: bytes
 
@@ -35,7 +35,7 @@ class Parcel:
         return unpacked(self.data)
 
 
-def parcels(batch: pa.RecordBatch, names: Iterable[Name]) -> Iterator[Parcel]:
+def parcels(batch: pa.RecordBatch, names: Iterable[TableId]) -> Iterator[Parcel]:
     """The changes of some tables in a batch, each table's as a parcel."""
     for name, part in by_table(batch, [*names]):
         seqs = part["seq"].to_numpy()

@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.before import Before
-from binlogkit.analyses.point_in_time.boundary import Boundary, KeyNames, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary, KeyNames
 from binlogkit.analyses.point_in_time.cascades import Cascades, Waiting
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.constants import TableId
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
 
@@ -35,10 +36,10 @@ class Replay:
     def __init__(
         self,
         key: Sequence[str],
-        names: Sequence[Name],
+        names: Sequence[TableId],
         boundaries: Sequence[Boundary],
-        given: Mapping[Name, TableDefinition],
-        parents: Mapping[Name, Sequence[str]] | None = None,
+        given: Mapping[TableId, TableDefinition],
+        parents: Mapping[TableId, Sequence[str]] | None = None,
     ) -> None:
         keys = {} if parents is None else parents
         self.names = {*names, *keys}
@@ -46,9 +47,9 @@ class Replay:
         self.history = KeyNames.before(boundaries, self.wanted, key, keys)
         self.cascades: Cascades | None = None
         self.before: Before | None = None
-        self.tables: dict[Name, Fold] = {}
+        self.tables: dict[TableId, Fold] = {}
         self._given = dict(given)
-        self.absent: set[Name] = set()
+        self.absent: set[TableId] = set()
         self.boundaries: list[Boundary] = []
         self._waiting: list[Waiting] = []
         self._cuts = np.empty(0, np.int64)
@@ -66,7 +67,7 @@ class Replay:
         cuts = [b.seq for b in wanted if b.action in _CUTS or b.deletes_all]
         self._cuts = np.append(self._cuts, np.array(cuts, np.int64))
 
-    def table(self, name: Name) -> Fold:
+    def table(self, name: TableId) -> Fold:
         """The table's state so far; one that was never seen has no beginning."""
         if name not in self.tables:
             self.tables[name] = Fold(self.history.key(name))
@@ -77,12 +78,12 @@ class Replay:
         """Apply cascades; the arguments are those of :class:`Cascades`."""
         self.cascades = Cascades(self._there, sorted(self.names), unchecked, keep=keep)
 
-    def _there(self, name: Name) -> Fold | None:
+    def _there(self, name: TableId) -> Fold | None:
         """The table, if it was created, met or is known from elsewhere."""
         known = name in self.tables or name in self._given
         return self.table(name) if known else None
 
-    def begin(self, base: pa.Table, name: Name | None = None) -> None:
+    def begin(self, base: pa.Table, name: TableId | None = None) -> None:
         """Begin with rows of a table, the wanted one by default."""
         self.table(self.wanted if name is None else name).begin(base)
 
@@ -99,7 +100,7 @@ class Replay:
                 else:
                     self._waiting.append((first, name, piece))
 
-    def meet(self, at: int, name: Name, empty: pa.RecordBatch) -> None:
+    def meet(self, at: int, name: TableId, empty: pa.RecordBatch) -> None:
         """Changes of a table have the columns of ``empty`` from a place on."""
         if len(self.names) == 1 and self.cascades is None:
             self._changes(at, name, empty)
@@ -126,7 +127,7 @@ class Replay:
         for start, stop in pairwise(edges):
             yield int(seqs[start]), batch.slice(start, stop - start)
 
-    def _changes(self, first: int, name: Name, batch: pa.RecordBatch) -> None:
+    def _changes(self, first: int, name: TableId, batch: pa.RecordBatch) -> None:
         self._happen_before(first)
         table, struck = self.table(name), None
         if self.cascades is not None and (strikes := self.cascades.strikes(name, batch)).any():
@@ -161,7 +162,7 @@ class Replay:
         self.table(name).empty()
         self.table(name).definition = boundary.definition
 
-    def _drop(self, name: Name) -> None:
+    def _drop(self, name: TableId) -> None:
         self.tables.pop(name, None)
         self._given.pop(name, None)
         self.absent.add(name)
@@ -194,7 +195,7 @@ class Replay:
         self.absent.discard(boundary.new_name)
         self.tables[boundary.new_name] = moved
 
-    def _refer_to(self, old: Name, new: Name, columns: Mapping[str, str]) -> None:
+    def _refer_to(self, old: TableId, new: TableId, columns: Mapping[str, str]) -> None:
         """Let foreign keys follow their parent when it or its columns are renamed."""
         for fold in self.tables.values():
             if fold.definition is not None:
@@ -262,8 +263,8 @@ _CUTS = _ACTIONS.keys() - {"incident"}
 
 
 def by_table(
-    batch: pa.RecordBatch, wanted: Iterable[Name]
-) -> Iterator[tuple[Name, pa.RecordBatch]]:
+    batch: pa.RecordBatch, wanted: Iterable[TableId]
+) -> Iterator[tuple[TableId, pa.RecordBatch]]:
     """The changes of the wanted tables in the batch, table by table."""
     if not batch.num_rows:
         return

@@ -17,7 +17,7 @@ import pyarrow as pa
 from binlogkit.analyses._frames import to_arrow
 from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.analyses.point_in_time.batches import counted_batches
-from binlogkit.analyses.point_in_time.boundary import Boundary, Name, read_boundaries
+from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.difference import compared
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
@@ -28,6 +28,7 @@ from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.state import State, as_state, only_table
 from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.analyses.point_in_time.way_back import WayBack, ever_above, undo, way_back
+from binlogkit.constants import TableId
 from binlogkit.rows.schema import TableDefinition
 
 #: Whether what is outside any transaction, at a file and a position, lies on the way.
@@ -44,7 +45,7 @@ def rewind(
     statements: Any = None,
     until: Until,
     taken: Until | None = None,
-    table: Name | None = None,
+    table: TableId | None = None,
     transactional: bool | None = None,
     cascades: Sequence[str] = (),
     cascades_logged: bool = False,
@@ -112,7 +113,7 @@ def rewind(
 def _way(
     happened: Sequence[Boundary],
     counts: Counting,
-    name: Name,
+    name: TableId,
     outside: Outside,
     findings: StateFindings,
     unknown: Collection[int],

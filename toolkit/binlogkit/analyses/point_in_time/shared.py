@@ -18,7 +18,6 @@ import pyarrow as pa
 from binlogkit.analyses._frames import canonical_schema, carried, image_fields, lazy
 from binlogkit.analyses._tasks import Batches, SparkTasks, Tasks, packed, row, rows, unpacked
 from binlogkit.analyses.point_in_time.batches import needed_columns
-from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.divided import (
     Switch,
     Told,
@@ -30,6 +29,7 @@ from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.folding import Folding
 from binlogkit.analyses.point_in_time.parcels import in_order, parcels
 from binlogkit.analyses.point_in_time.shares import Connected, divisible, may_divide, touched
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 
 #: What tasks hand on: parcels, their places, their columns, keys that updates connect; then rows of
@@ -227,10 +227,10 @@ def _planned(told: Sequence[Mapping[str, Any]], folding: Folding, count: int) ->
     return _Plan(count, connected, switches)
 
 
-def _places(parcelled: Iterable[Any]) -> list[tuple[int, int, Name, str]]:
+def _places(parcelled: Iterable[Any]) -> list[tuple[int, int, TableId, str]]:
     """The stretches in which changes of a table have the same columns: first and last place, table,
     layout."""
-    found: dict[tuple[Name, str], tuple[int, int]] = {}
+    found: dict[tuple[TableId, str], tuple[int, int]] = {}
     for one in parcelled:
         of = (one["db"], one["name"]), one["layout"]
         at, last = found.get(of, (one["at"], one["last"]))

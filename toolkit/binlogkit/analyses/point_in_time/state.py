@@ -22,13 +22,7 @@ from binlogkit.analyses._frames import (
 )
 from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.analyses.point_in_time.before import Before
-from binlogkit.analyses.point_in_time.boundary import (
-    Boundary,
-    Name,
-    lineage,
-    parents,
-    read_boundaries,
-)
+from binlogkit.analyses.point_in_time.boundary import Boundary, lineage, parents, read_boundaries
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import FINDINGS, StateFindings
@@ -37,6 +31,7 @@ from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.analyses.point_in_time.result import STATE
 from binlogkit.analyses.point_in_time.shared import Folded, Shared, fold_shared
 from binlogkit.analyses.point_in_time.until import Contained, Counting, Until
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
@@ -73,7 +68,7 @@ def replay(
     key: Sequence[str],
     transactions: Any = None,
     statements: Any = None,
-    table: Name | None = None,
+    table: TableId | None = None,
     base: Any = None,
     since: Until | None = None,
     until: Until | None = None,
@@ -82,8 +77,8 @@ def replay(
     cascades: Sequence[str] = (),
     cascades_logged: bool = False,
     forward: Forward | None = None,
-    given: Mapping[Name, TableDefinition] | None = None,
-    bases: Mapping[Name, pa.Table] | None = None,
+    given: Mapping[TableId, TableDefinition] | None = None,
+    bases: Mapping[TableId, pa.Table] | None = None,
     unchecked: Callable[[Integers], Flags] | None = None,
     keep_cascaded: bool = False,
     before: Before | None = None,
@@ -163,8 +158,8 @@ def replay(
 
 
 def _family(
-    above: Sequence[str], happened: Sequence[Boundary], given: Mapping[Name, TableDefinition]
-) -> dict[Name, tuple[str, ...]] | None:
+    above: Sequence[str], happened: Sequence[Boundary], given: Mapping[TableId, TableDefinition]
+) -> dict[TableId, tuple[str, ...]] | None:
     """The tables from which foreign keys change one's rows, each with its key.
 
     None if too little is known to follow them.
@@ -203,7 +198,7 @@ def as_state(rows: pa.Table, findings: StateFindings, changes: Any) -> State[Any
     return State(from_arrow(rows, changes, STATE), from_arrow(table, changes, FINDINGS), determined)
 
 
-def only_table(changes: Any) -> Name:
+def only_table(changes: Any) -> TableId:
     """The one table of the changes."""
     if not is_frame(changes):
         raise UsageError("batches need the table's name")

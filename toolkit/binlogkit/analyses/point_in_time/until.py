@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 from narwhals.typing import IntoFrame
 
 from binlogkit.analyses._frames import lazy
-from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import StateFindings
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 
@@ -213,7 +214,7 @@ class Counting:
             return np.union1d(self.committed, self.rolled_back)
         return self.committed
 
-    def note(self, names: Sequence[Name], findings: StateFindings) -> None:
+    def note(self, names: Sequence[TableId], findings: StateFindings) -> None:
         """Findings of what is doubtful about the transactions that touch these tables."""
         ledger, touched = self._ledger, self._touched(names)
         self.note_same_second(names, findings)
@@ -224,12 +225,12 @@ class Counting:
         determined = self.transactional is not None
         ledger.note(plain, "rolled_back", findings, determined=determined)
 
-    def note_same_second(self, names: Sequence[Name], findings: StateFindings) -> None:
+    def note_same_second(self, names: Sequence[TableId], findings: StateFindings) -> None:
         """A finding when some of them may have committed after the time that was asked for."""
         which = self._touched(names) & self._ledger.same_second
         self._ledger.note(which, "same_second", findings, determined=False)
 
-    def _touched(self, names: Sequence[Name]) -> Flags:
+    def _touched(self, names: Sequence[TableId]) -> Flags:
         ledger, tables = self._ledger, [f"{db}.{table}" for db, table in names]
         return self._between & ledger.touches(tables) & (ledger.numbers("rows") > 0)
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.conversion import defined_field
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.structure import Alteration
+from binlogkit.constants import TableId
 
 # What a statement on an otherwise unknown table may do to values that it does not name.
 _UNTOLD = re.compile(r"\b(CONVERT|CHARACTER|CHARSET|COLLATE|PARTITION|UNION)\b", re.IGNORECASE)
@@ -38,7 +39,7 @@ class Step:
     """Changes of ``name`` after the place ``after``, and then the ``boundary`` to undo there; None
     at the point."""
 
-    name: Name
+    name: TableId
     after: int
     boundary: Boundary | None = None
     dropped: tuple[pa.Field, ...] = ()
@@ -58,7 +59,7 @@ class WayBack:
     engine_changed: bool = False
 
     @property
-    def names(self) -> list[Name]:
+    def names(self) -> list[TableId]:
         """The table's names, the last one first."""
         return list(dict.fromkeys(step.name for step in self.steps))
 
@@ -70,7 +71,7 @@ class WayBack:
 
 def way_back(
     between: Sequence[Boundary],
-    name: Name,
+    name: TableId,
     findings: StateFindings,
     *,
     cascades_logged: bool = False,
@@ -148,7 +149,7 @@ def _dropped(boundary: Boundary) -> tuple[pa.Field, ...] | None:
 
 
 def ever_above(
-    boundaries: Iterable[Boundary], names: Iterable[Name], known: Iterable[str] = ()
+    boundaries: Iterable[Boundary], names: Iterable[TableId], known: Iterable[str] = ()
 ) -> list[str]:
     """The tables (``db.table``) from which foreign keys reached one of these at any time, directly
     or not, under all of their names.
@@ -173,7 +174,7 @@ def ever_above(
     return found
 
 
-def called_later(between: Iterable[Boundary], name: Name) -> Iterator[Name]:
+def called_later(between: Iterable[Boundary], name: TableId) -> Iterator[TableId]:
     """The names that a table has from the point on, the one there first."""
     yield name
     for boundary in between:

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.conversion import LOST, same
 from binlogkit.analyses.point_in_time.defaults import added_value
 from binlogkit.analyses.point_in_time.structure import Alteration
+from binlogkit.constants import TableId
 from binlogkit.rows.schema import ColumnDefinition
 
 _SEQ = attrgetter("seq")
@@ -55,7 +56,7 @@ class Fate:
     the values of earlier rows in columns added since.
     """
 
-    name: Name
+    name: TableId
     renamed: dict[str, str] = field(default_factory=dict)
     gone: dict[str, str] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
@@ -115,11 +116,11 @@ class LaterDDL:
     """The boundaries of a log, by the tables that they concern."""
 
     def __init__(self, boundaries: Sequence[Boundary]) -> None:
-        self._of: dict[Name, list[Boundary]] = {}
+        self._of: dict[TableId, list[Boundary]] = {}
         for boundary in boundaries:
             self._of.setdefault(boundary.name, []).append(boundary)
 
-    def _next(self, name: Name, seq: int) -> Boundary | None:
+    def _next(self, name: TableId, seq: int) -> Boundary | None:
         """The first boundary of a table, or of its database, after a place."""
         found = []
         for key in (name, (name[0], "")):
@@ -128,7 +129,7 @@ class LaterDDL:
             found += [b for b in known[at:] if key == name or b.action == "drop_database"][:1]
         return min(found, key=_SEQ, default=None)
 
-    def fate(self, name: Name, seq: int) -> Fate:
+    def fate(self, name: TableId, seq: int) -> Fate:
         """What happened to the table that has this name at a place of the log."""
         fate = Fate(name)
         while fate.refused is None and (boundary := self._next(fate.name, seq)) is not None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.plans import Plans
+from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import fields
 from binlogkit.frames.records import struct_records
 
@@ -32,7 +33,6 @@ DIFFERENCES = fields(
 )  # fmt: skip
 
 Row: TypeAlias = dict[str, Any]
-Name = tuple[str, str]
 Texts: TypeAlias = "Counter[str]"
 
 
@@ -70,7 +70,7 @@ def _key(row: Row, key: Sequence[str]) -> str:
     return json.dumps([row[name] for name in key] if named else sorted(row.items()))
 
 
-def difference(between: str, name: Name, key: Sequence[str], pair: Sequence[Row | None]) -> Row:
+def difference(between: str, name: TableId, key: Sequence[str], pair: Sequence[Row | None]) -> Row:
     """A record of :data:`DIFFERENCES`."""
     before, after = pair
     kind = "insert" if before is None else "delete" if after is None else "update"
@@ -93,20 +93,20 @@ class Reversed:
 
     def __init__(
         self,
-        tables: Mapping[Name, Texts],
-        keys: Mapping[Name, Sequence[str]],
+        tables: Mapping[TableId, Texts],
+        keys: Mapping[TableId, Sequence[str]],
         cascading: Iterable[Reference] = (),
     ) -> None:
         self._keys, self._tables = keys, tables
         self._cascading = [key for key in cascading if key.on_update == "CASCADE"]
-        self._rows: dict[Name, dict[str, list[Row]]] = {}
-        self.free: dict[Name, set[str]] = {}
-        self.touched: dict[Name, set[str]] = {}
+        self._rows: dict[TableId, dict[str, list[Row]]] = {}
+        self.free: dict[TableId, set[str]] = {}
+        self.touched: dict[TableId, set[str]] = {}
 
     def take(self, plans: Plans) -> None:
         """Undo what plans do not refuse."""
         for chunk in plans.chunks():
-            ordered: list[tuple[int, Name, Row | None, Row | None]] = []
+            ordered: list[tuple[int, TableId, Row | None, Row | None]] = []
             for places, made in chunk:
                 if not made.changes.num_rows or made.refused.null_count == 0:
                     continue
@@ -118,24 +118,24 @@ class Reversed:
             for _, name, before, after in sorted(ordered, key=lambda one: one[0]):
                 self._undo(name, before, after)
 
-    def _images(self, changes: pa.RecordBatch, name: Name, image: int) -> list[Row | None]:
+    def _images(self, changes: pa.RecordBatch, name: TableId, image: int) -> list[Row | None]:
         side = ("before", "after")[image]
         struct = changes[side]
         free = {f.name for f in struct.type if (f.metadata or {}).get(b"binlogkit:generated")}
         self.free.setdefault(name, set()).update(free)
         return struct_records(struct, changes[f"{side}_state"], changes["raw"], image)
 
-    def key_of(self, name: Name, *rows: Row | None) -> str:
+    def key_of(self, name: TableId, *rows: Row | None) -> str:
         """The identity of a row of a table, by the last of its versions that exists."""
         return _key({c: v for row in rows for c, v in (row or {}).items()}, self._keys[name])
 
-    def keys_of(self, name: Name, changes: pa.RecordBatch) -> set[str]:
+    def keys_of(self, name: TableId, changes: pa.RecordBatch) -> set[str]:
         """The identity of the rows of changes, before and after."""
         images = [self._images(changes, name, image) for image in (0, 1)]
         both = zip(*images, strict=True)
         return {self.key_of(name, *rows) for one in both for rows in (one[:1], one) if any(rows)}
 
-    def _undo(self, name: Name, before: Row | None, after: Row | None) -> None:
+    def _undo(self, name: TableId, before: Row | None, after: Row | None) -> None:
         for some in ((before,), (before, after)):
             if any(some):
                 self.touched.setdefault(name, set()).add(self.key_of(name, *some))
@@ -152,12 +152,12 @@ class Reversed:
             }
             self._put(name, row, {**(row or {}), **changed})
 
-    def _taken(self, name: Name, row: Row) -> Row | None:
+    def _taken(self, name: TableId, row: Row) -> Row | None:
         """Take a row out of its table."""
         found = self._of(name).get(self.key_of(name, row))
         return found.pop() if found else None
 
-    def _put(self, name: Name, old: Row | None, new: Row) -> None:
+    def _put(self, name: TableId, old: Row | None, new: Row) -> None:
         """Put a row into its table in place of another one, and apply that to children."""
         self._of(name).setdefault(self.key_of(name, new), []).append(new)
         if old is None:
@@ -173,7 +173,7 @@ class Reversed:
                     self._taken(key.child, child)
                     self._put(key.child, child, child | {c: new[r] for c, r in pairs})
 
-    def _of(self, name: Name) -> dict[str, list[Row]]:
+    def _of(self, name: TableId) -> dict[str, list[Row]]:
         if name not in self._rows:
             found: dict[str, list[Row]] = {}
             for text in self._tables.get(name, Counter()).elements():
@@ -182,7 +182,7 @@ class Reversed:
             self._rows[name] = found
         return self._rows[name]
 
-    def wrong(self, name: Name, after: Texts) -> Iterator[tuple[Row | None, Row | None]]:
+    def wrong(self, name: TableId, after: Texts) -> Iterator[tuple[Row | None, Row | None]]:
         """Where an existing table afterwards is not what the images demand."""
         key, free = self._keys.get(name, ()), self.free.get(name, set())
         if name not in self._rows:

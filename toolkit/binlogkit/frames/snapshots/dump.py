@@ -12,12 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from binlogkit._kernel.charsets import CHARSETS, canonical, decode
+from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError, printable
 from binlogkit.frames.snapshots.cells import Misread
 from binlogkit.frames.snapshots.coordinates import Coordinates
 from binlogkit.frames.snapshots.inserts import rows_in, target_of
 from binlogkit.frames.snapshots.literals import Dialect
-from binlogkit.frames.snapshots.snapshot import Name, Snapshot
+from binlogkit.frames.snapshots.snapshot import Snapshot
 from binlogkit.frames.snapshots.table_rows import TableRows
 from binlogkit.rows.ddl import Catalog, StatementKind, statement_kind
 from binlogkit.rows.ddl.dump import HEADER, header_facts, mode_after, used_database
@@ -45,9 +46,9 @@ class DumpReader:
     """Reads a dump's scripts; ``wanted``: whether a table's rows are. ``catalog``: the definitions,
     ``tables``: the rows of the wanted tables so far."""
 
-    def __init__(self, wanted: Callable[[Name], bool]) -> None:
+    def __init__(self, wanted: Callable[[TableId], bool]) -> None:
         self.catalog = Catalog(None)
-        self.tables: dict[Name, TableRows] = {}
+        self.tables: dict[TableId, TableRows] = {}
         self.completed = False  # whether a script said so
         self.coordinates = Coordinates(" (--source-data)")
         self._wanted = wanted
@@ -59,12 +60,12 @@ class DumpReader:
         self._source, self._db = source, db
         self._names = self._client = ""  # the session's character set, empty until it is known
         self._offset: int | None = None
-        self._made: list[Name] = []
+        self._made: list[TableId] = []
         self._end()
 
     def script(
         self, source: str, read: Callable[[int], bytes], head: bytes, db: str | None = None
-    ) -> list[Name]:
+    ) -> list[TableId]:
         """Read a script in a session of its own; the tables that it made.
 
         ``source``: its name, for errors; ``read``: gives its bytes; ``head``: the first of them,
@@ -183,7 +184,7 @@ class DumpReader:
             elif self._wanted(name):
                 raise self._refused(f"the table {'.'.join(name)} cannot be followed in it", change)
 
-    def _altered(self, name: Name, definition: TableDefinition | None) -> None:
+    def _altered(self, name: TableId, definition: TableDefinition | None) -> None:
         """What a dump does to a table it made: keys that it adds after the rows."""
         table = self.tables[name]
         if definition is None or definition.columns != table.definition.columns:
@@ -220,7 +221,7 @@ class DumpReader:
         self._last = None
 
     @staticmethod
-    def _name(table: TableRows) -> Name:
+    def _name(table: TableRows) -> TableId:
         return table.definition.db, table.definition.table
 
     def _refused(self, what: str, change: Any = None) -> InputError:
@@ -229,7 +230,7 @@ class DumpReader:
 
 
 def read_dump(
-    source: str, read: Callable[[int], bytes], head: bytes, wanted: Callable[[Name], bool]
+    source: str, read: Callable[[int], bytes], head: bytes, wanted: Callable[[TableId], bool]
 ) -> Snapshot:
     """The snapshot of mysqldump's script; see :meth:`DumpReader.script`."""
     reader = DumpReader(wanted)

@@ -14,11 +14,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.arrow_types import column_field, field_facts
 from binlogkit.frames.snapshots.cells import Misread
-from binlogkit.frames.snapshots.snapshot import Name
 from binlogkit.rows.defined import column_of, described
 from binlogkit.rows.schema import ColumnDefinition, ForeignKey, TableDefinition
 
@@ -32,7 +32,7 @@ _MOST = 16 << 20  # characters
 class StateFacts:
     """What is known of a state's rows; ``fields``: of the table's columns."""
 
-    name: Name
+    name: TableId
     fields: tuple[pa.Field, ...]
     key: tuple[str, ...]
     determined: bool

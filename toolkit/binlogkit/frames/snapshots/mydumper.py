@@ -16,11 +16,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from binlogkit.constants import TableId
 from binlogkit.errors import InputError
 from binlogkit.frames.snapshots.coordinates import Coordinates
 from binlogkit.frames.snapshots.dump import DumpReader
 from binlogkit.frames.snapshots.folder import DumpFolder
-from binlogkit.frames.snapshots.snapshot import Name, Snapshot
+from binlogkit.frames.snapshots.snapshot import Snapshot
 
 METADATA = "metadata"
 PARTIAL = "metadata.partial"  # until the dump is finished
@@ -74,7 +75,7 @@ def _metadata_in(text: str) -> _Metadata:
     return found
 
 
-def read_mydumper(folder: DumpFolder, wanted: Callable[[Name], bool]) -> Snapshot:
+def read_mydumper(folder: DumpFolder, wanted: Callable[[TableId], bool]) -> Snapshot:
     """The snapshot of the ``wanted`` tables. Errors: InputError, LimitError, SchemaError."""
     told = _Metadata() if PARTIAL in folder.names else _metadata_in(folder.text(METADATA))
     if not told.finished:
@@ -98,7 +99,7 @@ def read_mydumper(folder: DumpFolder, wanted: Callable[[Name], bool]) -> Snapsho
     return reader.snapshot(folder.source, told.coordinates)
 
 
-def _definitions(folder: DumpFolder, reader: DumpReader) -> dict[str, Name]:
+def _definitions(folder: DumpFolder, reader: DumpReader) -> dict[str, TableId]:
     """The tables by what their files' names begin with."""
     databases: dict[str, str] = {}
     names = sorted(folder.names)
@@ -108,7 +109,7 @@ def _definitions(folder: DumpFolder, reader: DumpReader) -> dict[str, Name]:
             _read(folder, reader, name, None)
             databases.update((found[1], db) for db in reader.catalog.databases if db not in before)
     views = {found[1] for name in names if (found := _VIEW.fullmatch(name))}
-    tables: dict[str, Name] = {}
+    tables: dict[str, TableId] = {}
     for name in names:
         found = _TABLE.fullmatch(name)
         if found is None or found[1] in views:  # a table in place of a view
@@ -122,7 +123,9 @@ def _definitions(folder: DumpFolder, reader: DumpReader) -> dict[str, Name]:
     return tables
 
 
-def _rows(folder: DumpFolder, reader: DumpReader, tables: dict[str, Name]) -> dict[str, set[int]]:
+def _rows(
+    folder: DumpFolder, reader: DumpReader, tables: dict[str, TableId]
+) -> dict[str, set[int]]:
     """Read the wanted tables' rows; the numbers of their chunks."""
     chunks: dict[str, set[int]] = {}
     for name in sorted(folder.names):
@@ -142,6 +145,6 @@ def _rows(folder: DumpFolder, reader: DumpReader, tables: dict[str, Name]) -> di
     return chunks
 
 
-def _read(folder: DumpFolder, reader: DumpReader, name: str, db: str | None) -> list[Name]:
+def _read(folder: DumpFolder, reader: DumpReader, name: str, db: str | None) -> list[TableId]:
     with folder.open(name) as file:
         return reader.script(f"{folder.source}/{name}", file.read, b"", db)

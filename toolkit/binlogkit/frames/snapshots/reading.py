@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import pyarrow as pa
 
+from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.snapshots import mydumper, shell
@@ -22,7 +23,7 @@ from binlogkit.frames.snapshots.cells import Misread
 from binlogkit.frames.snapshots.dump import read_dump
 from binlogkit.frames.snapshots.facts import KEY, StateFacts, facts_in
 from binlogkit.frames.snapshots.folder import DumpFolder
-from binlogkit.frames.snapshots.snapshot import Name, Snapshot, TableSnapshot
+from binlogkit.frames.snapshots.snapshot import Snapshot, TableSnapshot
 from binlogkit.frames.snapshots.states import (
     pairs_of_batches,
     pairs_of_csv,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from binlogkit.sources.carriers import Source
 
 #: The fields of a table's columns, by which a state without types is read.
-Fields = Callable[[], tuple[Name, Sequence[pa.Field]]]
+Fields = Callable[[], tuple[TableId, Sequence[pa.Field]]]
 Place = tuple[str | None, int | None, GtidSet | None]
 
 _HEAD = 1 << 16
@@ -50,7 +51,7 @@ _UNDETERMINED = "The base is a state that its log did not determine."
 
 def read_snapshots(
     source: Source | Sequence[Source],
-    wanted: Collection[Name | str] | None,
+    wanted: Collection[TableId | str] | None,
     fields: Fields,
     at: Place = (None, None, None),
 ) -> list[Snapshot]:
@@ -69,7 +70,7 @@ def read_snapshots(
     return [_read_snapshot(carrier, wanted, fields, at) for carrier in _carriers_of(source)]
 
 
-def _dump_in(folder: DumpFolder, wanted: Collection[Name | str] | None) -> Snapshot | None:
+def _dump_in(folder: DumpFolder, wanted: Collection[TableId | str] | None) -> Snapshot | None:
     if not folder.names.isdisjoint((mydumper.METADATA, mydumper.PARTIAL)):
         return mydumper.read_mydumper(folder, _is_in(wanted))
     if shell.BEGUN in folder.names:
@@ -77,7 +78,7 @@ def _dump_in(folder: DumpFolder, wanted: Collection[Name | str] | None) -> Snaps
     return None
 
 
-def _is_in(wanted: Collection[Name | str] | None) -> Callable[[Name], bool]:
+def _is_in(wanted: Collection[TableId | str] | None) -> Callable[[TableId], bool]:
     return lambda name: wanted is None or name in wanted or name[1] in wanted
 
 
@@ -89,7 +90,7 @@ def _at(snapshot: Snapshot, at: Place) -> Snapshot:
 
 
 def _read_snapshot(
-    carrier: Carrier, wanted: Collection[Name | str] | None, fields: Fields, at: Place
+    carrier: Carrier, wanted: Collection[TableId | str] | None, fields: Fields, at: Place
 ) -> Snapshot:
     try:
         with carrier.content() as file:
@@ -103,7 +104,7 @@ def _read_snapshot(
 def _read(
     name: str,
     file: Lookahead,
-    wanted: Collection[Name | str] | None,
+    wanted: Collection[TableId | str] | None,
     fields: Fields,
     at: Place,
 ) -> Snapshot:

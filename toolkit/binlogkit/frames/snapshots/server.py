@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from binlogkit.constants import TableId
 from binlogkit.errors import ServerError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.arrow_types import column_field
@@ -19,7 +20,7 @@ from binlogkit.frames.snapshots.cells import Columns, Misread
 from binlogkit.frames.snapshots.facts import StateFacts
 from binlogkit.frames.snapshots.inserts import NULL, STRING
 from binlogkit.frames.snapshots.literals import Dialect, reader_of
-from binlogkit.frames.snapshots.snapshot import Name, Snapshot, TableSnapshot
+from binlogkit.frames.snapshots.snapshot import Snapshot, TableSnapshot
 from binlogkit.rows.ddl.server import from_server
 from binlogkit.rows.defined import column_of
 from binlogkit.rows.resolve import key_of
@@ -45,7 +46,7 @@ class ServerTables:
     def __init__(
         self,
         server: str | ServerSettings,
-        wanted: Callable[[Name], bool] = lambda _: True,
+        wanted: Callable[[TableId], bool] = lambda _: True,
         lock: Lock | str = Lock.TABLES,
     ) -> None:
         if isinstance(server, str):
@@ -98,12 +99,12 @@ class ServerTables:
         mode = self._query("SHOW GLOBAL VARIABLES LIKE 'gtid_mode'")
         return bool(mode) and mode[0][1] == "ON"
 
-    def batches(self, name: Name, doubts: dict[str, int]) -> Iterator[pa.RecordBatch]:
+    def batches(self, name: TableId, doubts: dict[str, int]) -> Iterator[pa.RecordBatch]:
         """A table's rows in the order of its primary key, as batches like those of a state;
         ``doubts`` get why cells are unknown, and how many."""
         return self._batches(name, doubts, self._tables.rows(_select(self.definitions[name])))
 
-    def in_chunks(self, name: Name, key: Sequence[str]) -> bool:
+    def in_chunks(self, name: TableId, key: Sequence[str]) -> bool:
         """Whether a table can be read in chunks, and what was written meanwhile be carried out on
         them: its rows are distinguished and ordered by a ``key`` of such types, and changed by
         what is logged only, whole values of it (no unlogged cascades, no partial JSON)."""
@@ -135,7 +136,7 @@ class ServerTables:
         return file, pos
 
     def chunks(
-        self, name: Name, key: Sequence[str], rows: int, doubts: dict[str, int]
+        self, name: TableId, key: Sequence[str], rows: int, doubts: dict[str, int]
     ) -> Iterator[pa.RecordBatch]:
         """A table's rows, so many at a time: each chunk as it is when it is read, after the key
         with which the one before ended."""
@@ -154,7 +155,7 @@ class ServerTables:
                 last = [_bound(kinds[c], v or b"") for c, v in zip(key, values, strict=True)]
 
     def _batches(
-        self, name: Name, doubts: dict[str, int], rows: Iterator[tuple[bytes | None, ...]]
+        self, name: TableId, doubts: dict[str, int], rows: Iterator[tuple[bytes | None, ...]]
     ) -> Iterator[pa.RecordBatch]:
         definition = self.definitions[name]
         columns = Columns([column_field(column_of(c)) for c in definition.columns])
@@ -180,7 +181,7 @@ class ServerTables:
             told = f"a value of {shown(name)} cannot be read: {exc}"
             raise ServerError(told, server=self._tables.server) from exc
 
-    def facts(self, name: Name) -> StateFacts:
+    def facts(self, name: TableId) -> StateFacts:
         """What its Parquet file says of a table."""
         told = self.definitions[name]
         fields = tuple(column_field(column_of(column)) for column in told.columns)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from binlogkit._kernel.charsets import canonical
+from binlogkit.constants import TableId
 from binlogkit.errors import InputError
 from binlogkit.frames.snapshots.cells import Misread
 from binlogkit.frames.snapshots.coordinates import Coordinates
@@ -26,7 +27,7 @@ from binlogkit.frames.snapshots.dump import DumpReader
 from binlogkit.frames.snapshots.folder import DumpFolder
 from binlogkit.frames.snapshots.inserts import NULL, STRING, Literal
 from binlogkit.frames.snapshots.literals import Dialect
-from binlogkit.frames.snapshots.snapshot import Name, Snapshot
+from binlogkit.frames.snapshots.snapshot import Snapshot
 from binlogkit.frames.snapshots.table_rows import TableRows
 from binlogkit.limits import limit, limit_error
 from binlogkit.sources.layers import Lookahead
@@ -52,7 +53,7 @@ _DECODERS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def read_shell_dump(folder: DumpFolder, wanted: Callable[[Name], bool]) -> Snapshot:
+def read_shell_dump(folder: DumpFolder, wanted: Callable[[TableId], bool]) -> Snapshot:
     """The snapshot of the ``wanted`` tables. Errors: InputError, LimitError, SchemaError."""
     if DONE not in folder.names:
         raise InputError(folder.source, f"the dump was not finished: {DONE} is missing")
@@ -65,7 +66,7 @@ def read_shell_dump(folder: DumpFolder, wanted: Callable[[Name], bool]) -> Snaps
         raise InputError(folder.source, f"{told} ({type(exc).__name__})") from exc
 
 
-def _read(folder: DumpFolder, wanted: Callable[[Name], bool]) -> Snapshot:
+def _read(folder: DumpFolder, wanted: Callable[[TableId], bool]) -> Snapshot:
     begun, done = folder.json(BEGUN), folder.json(DONE)
     if begun.get("consistent") is False or begun.get("gtidExecutedInconsistent") is True:
         raise Misread("it says itself that its tables are not of one moment")

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from binlogkit.constants import TableId
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.schema import TableDefinition
-
-Name = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class TableSnapshot:
     wrong, a sentence each.
     """
 
-    name: Name
+    name: TableId
     rows: pa.Table
     definition: TableDefinition | None = None
     key: tuple[str, ...] | None = None
@@ -43,7 +42,7 @@ class Snapshot:
     """
 
     source: str
-    tables: Mapping[Name, TableSnapshot]
+    tables: Mapping[TableId, TableSnapshot]
     file: str | None = None
     pos: int | None = None
     gtids: GtidSet | None = None

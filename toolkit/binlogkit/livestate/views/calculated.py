@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError
 from binlogkit.livestate.views.engine import Engine
-from binlogkit.livestate.views.plan import Name, Output, Plan
+from binlogkit.livestate.views.plan import Output, Plan
 from binlogkit.livestate.views.result import Result, Row
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 def calculated(
     plan: Plan,
     engine: Engine,
-    tables: Mapping[Name, pa.Table],
-    definitions: Mapping[Name, TableDefinition],
+    tables: Mapping[TableId, pa.Table],
+    definitions: Mapping[TableId, TableDefinition],
 ) -> Result:
     """A query's result from all rows (Rows.table), its subqueries' first. UndeterminedError."""
     known = dict(tables)

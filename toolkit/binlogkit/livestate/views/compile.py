@@ -10,11 +10,12 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.livestate.views.kinds import ORDERED, Kind
 from binlogkit.livestate.views.nested import Nested
 from binlogkit.livestate.views.over_groups import OverGroups, has_aggregate, is_calculation
-from binlogkit.livestate.views.plan import Name, Ordering, Output, Plan
+from binlogkit.livestate.views.plan import Ordering, Output, Plan
 from binlogkit.livestate.views.sources import Sources
 from binlogkit.livestate.views.typed import Typed, refused
 from binlogkit.rows.filters import written_table_name
@@ -33,7 +34,9 @@ _AGGREGATES: dict[type[exp.Expr], str] = {
 }
 
 
-def compiled(sql: str, tables: Mapping[Name, TableDefinition], *, recompute: bool = False) -> Plan:
+def compiled(
+    sql: str, tables: Mapping[TableId, TableDefinition], *, recompute: bool = False
+) -> Plan:
     """A query over tables that are kept; ``recompute``: one that is calculated anew, if need be."""
     try:
         statements = sqlglot.parse(sql, read="mysql")
@@ -67,7 +70,7 @@ class _Compiler:
         self,
         sql: str,
         query: exp.Select,
-        tables: Mapping[Name, TableDefinition],
+        tables: Mapping[TableId, TableDefinition],
         nested: Nested | None,
     ) -> None:
         self._sql, self._query, self._nested = sql, query, nested

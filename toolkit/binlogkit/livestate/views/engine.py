@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError, UsageError
-from binlogkit.livestate.views.plan import Joined, Name, Plan
+from binlogkit.livestate.views.plan import Joined, Plan
 from binlogkit.livestate.views.relations import Relations, Side, Touched, plain, weighted
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class Engine:
     def inner(
         self,
         plan: Plan,
-        tables: Mapping[Name, Touched],
-        definitions: Mapping[Name, TableDefinition],
+        tables: Mapping[TableId, Touched],
+        definitions: Mapping[TableId, TableDefinition],
         *,
         asked: int,
     ) -> bool:
@@ -90,8 +91,8 @@ class Engine:
     def whole(
         self,
         plan: Plan,
-        tables: Mapping[Name, pa.Table],
-        definitions: Mapping[Name, TableDefinition],
+        tables: Mapping[TableId, pa.Table],
+        definitions: Mapping[TableId, TableDefinition],
     ) -> None:
         """Make the relation ``d`` of all rows. ``tables``: their rows (Rows.table), and the rows of
         subqueries, which have no definitions. Errors: UndeterminedError."""

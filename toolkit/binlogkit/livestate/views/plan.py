@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from binlogkit.constants import TableId
 from binlogkit.livestate.views.kinds import Kind
-
-Name = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +19,7 @@ class Joined:
     two sides of an equality of the condition: of the tables before it, and of its own.
     """
 
-    table: Name
+    table: TableId
     columns: tuple[str, ...]
     on: str = ""
     left: bool = False
@@ -90,7 +89,7 @@ class Plan:
     anew: str = ""
 
     @property
-    def reads(self) -> tuple[Name, ...]:
+    def reads(self) -> tuple[TableId, ...]:
         """The tables that it reads, each once."""
         plans = (*(part.plan for part in self.parts), self)
         names = dict.fromkeys(one.table for plan in plans for one in plan.tables)

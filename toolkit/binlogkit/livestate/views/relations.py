@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.cells import parts_of
 from binlogkit.analyses.point_in_time.codes import decoded
+from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError
 from binlogkit.frames.arrow_types import column_field
-from binlogkit.livestate.views.plan import Joined, Name
+from binlogkit.livestate.views.plan import Joined
 from binlogkit.rows.defined import column_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Relations:
 
     def __init__(self, session: Any) -> None:
         self._session = session
-        self._names: dict[tuple[Name, tuple[str, ...], Side], str] = {}
+        self._names: dict[tuple[TableId, tuple[str, ...], Side], str] = {}
 
     def name_of(
         self, side: Side, joined: Joined, touched: Touched, definition: TableDefinition

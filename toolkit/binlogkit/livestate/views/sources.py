@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from binlogkit.constants import TableId
 from binlogkit.livestate.views.expressions import Expressions
 from binlogkit.livestate.views.kinds import Kind, kind_of
 from binlogkit.livestate.views.nested import Nested, carried
-from binlogkit.livestate.views.plan import Joined, Name
+from binlogkit.livestate.views.plan import Joined
 from binlogkit.livestate.views.typed import Typed, refused
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
@@ -29,7 +30,7 @@ class Known:
 class Source:
     """A table, or a subquery in FROM; ``key``: its primary key; the rest: see :class:`Joined`."""
 
-    name: Name
+    name: TableId
     alias: str
     known: tuple[Known, ...]
     key: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class Sources:
     """What a query reads; ``make``: its expressions; ``nested``: None where it has no subqueries,
     and only joins that can be kept."""
 
-    def __init__(self, tables: Mapping[Name, TableDefinition], nested: Nested | None) -> None:
+    def __init__(self, tables: Mapping[TableId, TableDefinition], nested: Nested | None) -> None:
         self._tables, self._nested = tables, nested
         self.found: list[Source] = []
         self.make = Expressions(self._column, self._guard, nested)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.livestate.views.calculated import calculated
 from binlogkit.livestate.views.engine import Engine
-from binlogkit.livestate.views.plan import Name, Plan
+from binlogkit.livestate.views.plan import Plan
 from binlogkit.livestate.views.relations import Touched
 from binlogkit.livestate.views.result import Result, Row
 
@@ -58,8 +59,8 @@ class View:
         self,
         plan: Plan,
         engine: Engine,
-        tables: Mapping[Name, Touched],
-        definitions: Mapping[Name, TableDefinition],
+        tables: Mapping[TableId, Touched],
+        definitions: Mapping[TableId, TableDefinition],
         moment: Any,
     ) -> None:
         """Begin, or restart: the change is what differs."""
@@ -82,8 +83,8 @@ class View:
     def step(
         self,
         engine: Engine,
-        tables: Mapping[Name, Touched],
-        definitions: Mapping[Name, TableDefinition],
+        tables: Mapping[TableId, Touched],
+        definitions: Mapping[TableId, TableDefinition],
         moment: Any,
     ) -> None:
         """Take a step."""
@@ -189,8 +190,8 @@ class View:
 def _whole(
     plan: Plan,
     engine: Engine,
-    tables: Mapping[Name, Touched],
-    definitions: Mapping[Name, TableDefinition],
+    tables: Mapping[TableId, Touched],
+    definitions: Mapping[TableId, TableDefinition],
 ) -> Callable[[], Result]:
     """What calculates a query from all rows as they are now."""
     rows = {name: one.after for name, one in tables.items()}

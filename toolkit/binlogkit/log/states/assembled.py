@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.constants import TableId
 from binlogkit.log.states.doubts import noted, of_gaps, with_more
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.table_state import TableState
@@ -17,13 +18,12 @@ if TYPE_CHECKING:
     from binlogkit.events.gtid_set import GtidSet
     from binlogkit.rows.schema import TableDefinition
 
-Name = tuple[str, str]
 
 _UNKNOWN_CELLS = "No image holds these cells, and the definition has no constant default for them."
 
 
 def assembled(
-    table: Name,
+    table: TableId,
     rows: pa.Table,
     findings: pa.Table,
     *,
@@ -37,7 +37,7 @@ def assembled(
     reach: Reach,
     place: tuple[tuple[str, int] | None, GtidSet | None],
     definition: TableDefinition | None,
-    names: Collection[Name] = (),
+    names: Collection[TableId] = (),
     after_gaps: Callable[[], int] = lambda: 0,
 ) -> TableState:
     """A table's state.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.analyses.point_in_time.way_back import called_later, ever_above, way_back
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.states.assembled import assembled
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.streams import Streams
 
-Name = tuple[str, str]
 _DROPS = ("drop", "drop_database")
 
 
@@ -199,7 +199,7 @@ class Back:
                 else b.tx in held and b.tx not in reach.counted)
         ]  # fmt: skip
 
-    def _check_name(self, point: Point, name: Name, last: Name) -> None:
+    def _check_name(self, point: Point, name: TableId, last: TableId) -> None:
         """UsageError for a table that had another name at the point."""
         from binlogkit.analyses.point_in_time.findings import StateFindings
 
@@ -209,12 +209,12 @@ class Back:
             then, now = (written_table_name(*one) for one in (first, name))
             raise UsageError(f"{now} was called {then} at that point: ask for {then}")
 
-    def _all_names(self, names: Sequence[Name]) -> set[Name]:
+    def _all_names(self, names: Sequence[TableId]) -> set[TableId]:
         """All names under which the log may have changes of these tables."""
         written = [written_table_name(*name) for name in names]
         return {_pair(name) for name in all_names(self.reading.boundaries, written)}
 
-    def _layout(self, name: Name) -> TableFacts:
+    def _layout(self, name: TableId) -> TableFacts:
         """What is known of the table as it is in the base."""
         base = self._bases.tables.get(name)
         layout = self.reading.history.layout(name, frozenset(self._base.numbers))
@@ -225,7 +225,7 @@ class Back:
             return layout
         return facts
 
-    def _above(self, names: Sequence[Name]) -> list[str]:
+    def _above(self, names: Sequence[TableId]) -> list[str]:
         """The tables from which foreign keys may have changed these, by all known definitions."""
         definitions = list(self.reading.given.values())
         if self._bases.catalog is not None:
@@ -251,12 +251,12 @@ class Back:
         gtids = filter(None, rows["gtid"].filter(pa.array(back)).to_pylist())
         return self._base.gtids.subtract(GtidSet.of(gtids)) or None
 
-    def _changes(self, names: set[Name]) -> Iterator[pa.RecordBatch]:
+    def _changes(self, names: set[TableId]) -> Iterator[pa.RecordBatch]:
         with self._log.knowing(self._before.catalog):
             yield from changes_of(self._log, names, self._sources)
 
 
-def _pair(table: str) -> Name:
+def _pair(table: str) -> TableId:
     from binlogkit.rows.filters import parse_table_name
 
     parsed = parse_table_name(table)

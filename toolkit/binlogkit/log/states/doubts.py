@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.constants import TableId
 from binlogkit.log.states.bases.bases import BASE
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.history import MERGE, History, TableFacts
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.frames.snapshots.snapshot import TableSnapshot
 
-Name = tuple[str, str]
 
 _LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
@@ -61,7 +61,7 @@ def _of_engine(
 
 
 def cascading_columns(
-    boundaries: list[Boundary], given: TableDefinition | None, name: Name
+    boundaries: list[Boundary], given: TableDefinition | None, name: TableId
 ) -> set[str]:
     """The columns of a table that a parent's change may change."""
     own = [b.definition for b in boundaries if b.definition is not None and b.concerns(name)]
@@ -73,8 +73,8 @@ def cascading_columns(
 def standing(
     gaps: list[Gap],
     boundaries: list[Boundary],
-    name: Name,
-    names: set[Name],
+    name: TableId,
+    names: set[TableId],
     above: Sequence[str],
     reach: Reach,
 ) -> list[Gap]:

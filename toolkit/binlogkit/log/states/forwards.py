@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.log.filter_warnings import others
 from binlogkit.log.states import restarts
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
-Name = tuple[str, str]
 
 _RESTARTED = "The server started again with {}: a table of the MEMORY engine has no rows then."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
@@ -101,7 +101,7 @@ class States:
         self._first = first_after(log, since)
         self._reaches: dict[Point, Reach] = {}
         self._keep, self._before = keep_cascaded, before
-        self.cascaded: dict[Name, tuple[Cascaded, ...]] = {}
+        self.cascaded: dict[TableId, tuple[Cascaded, ...]] = {}
 
     def tables(self, point: Point) -> list[str]:
         """The wanted tables; by default all that may exist at the point."""
@@ -117,7 +117,7 @@ class States:
         more = (written_table_name(*name) for name in held if name not in gone)
         return sorted({*found, *more})
 
-    def sound_before(self, name: Name, seq: int) -> bool:
+    def sound_before(self, name: TableId, seq: int) -> bool:
         """Whether no change of a table is missing before a place of the log."""
         table = [".".join(name)]
         if any(gap.seq < seq and gap.concerns(table) for gap in self._gaps):
@@ -251,7 +251,7 @@ class States:
         held, found = self._held, self.reading.boundaries
         return found if held is None else [b for b in found if not held.holds(b)]
 
-    def _held_definitions(self) -> dict[Name, TableDefinition]:
+    def _held_definitions(self) -> dict[TableId, TableDefinition]:
         """What statements before the base said about tables."""
         held = self._held
         told = [b.definition for b in self.reading.boundaries if held is not None and held.holds(b)]
@@ -264,7 +264,7 @@ class States:
         held = self._held
         return None if held is None else Contained(frozenset(held.numbers), held.seq)
 
-    def _layout(self, name: Name, reach: Reach) -> TableFacts:
+    def _layout(self, name: TableId, reach: Reach) -> TableFacts:
         """What is known of the table: from the log, else from the base."""
         if self._held is None or self._bases is None:
             return self.reading.history.layout(name, reach.counted)
@@ -272,7 +272,7 @@ class States:
         base = self._bases.tables.get(name)
         return layout if base is None or layout.seq >= max(self._held.seq, 0) else facts_of(base)
 
-    def _changes(self, names: set[Name]) -> Iterator[pa.RecordBatch]:
+    def _changes(self, names: set[TableId]) -> Iterator[pa.RecordBatch]:
         """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
         with self._log.knowing(self._catalog):
             yield from changes_of(self._log, names, self._sources)
@@ -289,13 +289,13 @@ def changes_of(
         raise log.unreadable
 
 
-def full_name(history: History, table: str, bases: Bases | None = None) -> Name:
+def full_name(history: History, table: str, bases: Bases | None = None) -> TableId:
     """(db, table) of a table that may be given without its database. UsageError: no unique
     table."""
     wanted = parse_table_name(table)
     if wanted.db is not None:
         return (wanted.db, wanted.table)
-    known: set[Name] = {*history.layouts, *(bases.tables if bases is not None else ())}
+    known: set[TableId] = {*history.layouts, *(bases.tables if bases is not None else ())}
     found = sorted(n for n in known if n[1] == wanted.table)
     if len(found) != 1:
         listed = ", ".join(".".join(n) for n in found) or "no table of this name"
@@ -317,13 +317,13 @@ def _after(gaps: list[Gap], rows: pa.Table, partial: int, *, named: bool) -> int
     return pc.sum(pc.greater(rows["seq"], last)).as_py() or 0
 
 
-def _named(log: Streams, name: Name) -> bool:
+def _named(log: Streams, name: TableId) -> bool:
     """Whether table maps themselves name the table's columns."""
     columns = [column for schema in log.met.get(name, ()) for column in schema.columns]
     return bool(columns) and all(column.name_origin == Origin.METADATA for column in columns)
 
 
-def of_values(name: Name, rows: pa.Table) -> Iterator[Supposition]:
+def of_values(name: TableId, rows: pa.Table) -> Iterator[Supposition]:
     """Suppositions about the rows' values."""
     from binlogkit.frames.schema import supposed_of
 

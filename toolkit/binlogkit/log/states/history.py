@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from binlogkit.constants import TableId
 from binlogkit.frames.statements import Boundaries, Record
 from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.filters import Filters
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 #: The engine of tables whose rows are in other tables (manual, "The MERGE Storage Engine").
 MERGE = "MRG_MYISAM"
-Name = tuple[str, str]
 _SEQ = attrgetter("seq")
 
 
@@ -47,7 +47,7 @@ class Merged:
     """Rows that were written to a MERGE table; ``tx``: in which transaction."""
 
     seq: int
-    name: Name
+    name: TableId
     tx: int | None
     file: str
     pos: int
@@ -64,11 +64,11 @@ class History:
     """
 
     def __init__(self, wanted: Filters) -> None:
-        self.layouts: dict[Name, list[TableFacts]] = {}
-        self.sources: dict[Name, set[str]] = {}
+        self.layouts: dict[TableId, list[TableFacts]] = {}
+        self.sources: dict[TableId, set[str]] = {}
         self.version = (0, 0, 0)
         self._oldest: tuple[int, int, int] | None = None
-        self.merged: dict[tuple[Name, int | None], Merged] = {}
+        self.merged: dict[tuple[TableId, int | None], Merged] = {}
         self.folded = False
         self.ends: dict[str, int] = {}
         self.latest = 0
@@ -81,7 +81,7 @@ class History:
         """The oldest server's version."""
         return self._oldest or (0, 0, 0)
 
-    def layout(self, name: Name, counted: frozenset[int]) -> TableFacts:
+    def layout(self, name: TableId, counted: frozenset[int]) -> TableFacts:
         """The last layout from a transaction that counts."""
         last = TableFacts(-1, None, None, ())
         for layout in self.layouts.get(name, ()):
@@ -89,7 +89,7 @@ class History:
                 last = layout
         return last
 
-    def key(self, name: Name, seq: int) -> tuple[str, ...]:
+    def key(self, name: TableId, seq: int) -> tuple[str, ...]:
         """The table's key as known at a place of the log."""
         known = self.layouts.get(name, ())
         before = bisect_right(known, seq, key=_SEQ)
@@ -202,10 +202,10 @@ class History:
         if before and known[before - 1].engine == MERGE:
             self.merged.setdefault((change.name, change.tx), change)
 
-    def _stored(self, name: Name) -> Name:
+    def _stored(self, name: TableId) -> TableId:
         return (name[0].lower(), name[1].lower()) if self.folded else name
 
-    def _add(self, name: Name, layout: TableFacts) -> None:
+    def _add(self, name: TableId, layout: TableFacts) -> None:
         self._merging = self._merging or layout.engine == MERGE
         self.layouts.setdefault(name, []).append(layout)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from binlogkit.constants import TableId
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from binlogkit.log.states.gaps import Reach
     from binlogkit.log.states.history import History
 
-Name = tuple[str, str]
 _IF_EXISTS = re.compile(r"\bIF\s+EXISTS\b", re.IGNORECASE)
 _ENDS = ("drop", "drop_database", "rename")
 
@@ -24,7 +24,7 @@ def tables_at(history: History, boundaries: list[Boundary], reach: Reach) -> lis
     Tables are left out if they are gone at the point, if their first mention creates them after it,
     or if it is a DROP TABLE IF EXISTS, which proves no table.
     """
-    told: dict[Name, list[tuple[int, int | None, Boundary | None]]] = {
+    told: dict[TableId, list[tuple[int, int | None, Boundary | None]]] = {
         name: [(layout.seq, layout.tx, None) for layout in layouts]
         for name, layouts in history.layouts.items()
     }
@@ -44,7 +44,7 @@ def tables_at(history: History, boundaries: list[Boundary], reach: Reach) -> lis
     return [written_table_name(*name) for name in sorted(wanted)]
 
 
-def _named(boundary: Boundary, known: Iterable[Name]) -> Iterator[Name]:
+def _named(boundary: Boundary, known: Iterable[TableId]) -> Iterator[TableId]:
     """The tables that a boundary names."""
     if boundary.action == "drop_database":
         yield from [name for name in known if name[0] == boundary.name[0]]
@@ -54,7 +54,7 @@ def _named(boundary: Boundary, known: Iterable[Name]) -> Iterator[Name]:
             yield name
 
 
-def _makes(boundary: Boundary | None, name: Name) -> bool:
+def _makes(boundary: Boundary | None, name: TableId) -> bool:
     """Whether the table did not exist before the boundary, as far as it shows."""
     if boundary is None or boundary.conditional:
         return False

@@ -12,6 +12,7 @@ from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.analyses.point_in_time.result import base_changes
+from binlogkit.constants import TableId
 from binlogkit.frames.row_counts import RowCounts
 from binlogkit.frames.statements import Statements
 from binlogkit.frames.transactions import Transactions
@@ -31,9 +32,8 @@ if TYPE_CHECKING:
     from binlogkit.rows.reading import Reading
     from binlogkit.rows.window import Window
 
-Name = tuple[str, str]
 #: A function that also gets each table's batches.
-Watch: TypeAlias = "Callable[[StateReading, Name, pa.RecordBatch], None]"
+Watch: TypeAlias = "Callable[[StateReading, TableId, pa.RecordBatch], None]"
 
 
 class StateReading:
@@ -69,9 +69,9 @@ class StateReading:
         self._counts = RowCounts(stops=False)
         self.boundaries: list[Boundary] = []
         self._folded = False
-        self._tables: list[dict[Name, Forward]] = [{} for _ in outcomes]  # by point
+        self._tables: list[dict[TableId, Forward]] = [{} for _ in outcomes]  # by point
         self._undone: list[Undone] | None = []  # None: not computed since a ROLLBACK TO
-        self._partial: dict[Name, int] = {}
+        self._partial: dict[TableId, int] = {}
         self._unchecked = [np.zeros(0, np.int64)]
         read = Filters.build(table=tables, source=sources)
         self.images = ImageChecks(log, read)
@@ -84,7 +84,7 @@ class StateReading:
             self.transactions = self._ledger.finish(wanted)
         self.statements = self._texts.finish()
 
-    def table(self, name: Name, point: int = 0) -> Forward:
+    def table(self, name: TableId, point: int = 0) -> Forward:
         """The rows of a table as far as they were folded; ``point``: the number of its outcomes."""
         forward = self._tables[point].get(name)
         if forward is None:
@@ -94,7 +94,7 @@ class StateReading:
             forward.happen(self._later(self.boundaries))
         return forward
 
-    def partial(self, name: Name) -> int:
+    def partial(self, name: TableId) -> int:
         """The last change that left a row with cells missing from its image; -1: none."""
         return self._partial.get(name, -1)
 
@@ -153,7 +153,7 @@ class StateReading:
     def _forwards(self) -> Iterator[Forward]:
         return (forward for one in self._tables for forward in one.values())
 
-    def _change(self, name: Name, batch: pa.RecordBatch) -> None:
+    def _change(self, name: TableId, batch: pa.RecordBatch) -> None:
         name = _small(name) if self._folded else name
         if self._since is not None:
             batch = self._since.later(batch)
@@ -174,5 +174,5 @@ class StateReading:
             forward.take(batch, key, self._undone)
 
 
-def _small(name: Name) -> Name:
+def _small(name: TableId) -> TableId:
     return name[0].lower(), name[1].lower()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from binlogkit.constants import TableId
 from binlogkit.rows.series import split_name
 
 if TYPE_CHECKING:
@@ -16,12 +17,11 @@ if TYPE_CHECKING:
     from binlogkit.log.states.gaps import Reach
     from binlogkit.rows.soundness import FileFacts
 
-Name = tuple[str, str]
 ENGINE = "MEMORY"
 
 
 def emptied_by(
-    files: Sequence[FileFacts], reach: Reach, boundaries: Iterable[Boundary], names: set[Name]
+    files: Sequence[FileFacts], reach: Reach, boundaries: Iterable[Boundary], names: set[TableId]
 ) -> FileFacts | None:
     """The log that the server began with its last start before the point; None if a later logged
     change may have written the table."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from binlogkit.constants import TableId
 from binlogkit.log.states.forwards import States
 from binlogkit.log.states.point import Point, TableArgs
 from binlogkit.log.states.table_state import TableState
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.log.streams import Streams
 
-Name = tuple[str, str]
 _PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "seq", "tx")
 
 
@@ -46,13 +46,13 @@ class Children:
         sources: frozenset[str],
         *,
         cascade: bool,
-        renames: Iterable[tuple[Name, Name]] = (),
+        renames: Iterable[tuple[TableId, TableId]] = (),
         truncated: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         from binlogkit.analyses.point_in_time.before import Before
 
         self.restored = set[int]()
-        self.unknown: dict[Name, str] = {}
+        self.unknown: dict[TableId, str] = {}
         self.changes = list(changes)
         self.went: list[pa.RecordBatch] = []
         foreign = _foreign(definitions, renames)
@@ -70,7 +70,7 @@ class Children:
         given: TableArgs = {"source": sorted(sources)}
         tables = [written_table_name(*name) for name in wanted]
         states = States(log, tables, [point], given, keep_cascaded=True, before=before)
-        sure = set[Name]()
+        sure = set[TableId]()
         went = self.went
         for name, table in zip(wanted, tables, strict=True):
             state = states.at(point, table)
@@ -92,9 +92,9 @@ class Children:
             self.changes = [part for batch in changes for part in _completed(batch, kept)]
         self.changes += went
 
-    def _below(self, names: set[Name]) -> list[Name]:
+    def _below(self, names: set[TableId]) -> list[TableId]:
         """The tables that foreign keys lead to from these, each after its parents."""
-        reached, found = set(names), set[Name]()
+        reached, found = set(names), set[TableId]()
         while more := {
             child
             for child, keys in self._keys.items()
@@ -102,7 +102,7 @@ class Children:
         }:
             found |= more
             reached |= more
-        placed: list[Name] = []
+        placed: list[TableId] = []
         while left := sorted(found.difference(placed)):
             ready = [
                 child
@@ -114,10 +114,10 @@ class Children:
 
 
 def _foreign(
-    definitions: Iterable[TableDefinition], renames: Iterable[tuple[Name, Name]]
-) -> dict[Name, list[tuple[Name, ForeignKey]]]:
+    definitions: Iterable[TableDefinition], renames: Iterable[tuple[TableId, TableId]]
+) -> dict[TableId, list[tuple[TableId, ForeignKey]]]:
     """The cascading foreign keys by child, each with its parent, under all names of both."""
-    found: dict[Name, list[tuple[Name, ForeignKey]]] = {}
+    found: dict[TableId, list[tuple[TableId, ForeignKey]]] = {}
     for definition in definitions:
         for key in definition.foreign:
             if key.cascades:
@@ -129,7 +129,7 @@ def _foreign(
     return found
 
 
-def _name(changes: pa.RecordBatch) -> Name:
+def _name(changes: pa.RecordBatch) -> TableId:
     return changes["db"][0].as_py(), changes["table"][0].as_py()
 
 
@@ -170,7 +170,7 @@ def _cascaded(done: Cascaded, places: pa.Table) -> list[pa.RecordBatch]:
 
 
 def _changes(
-    name: Name, key: Sequence[str], before: pa.Table, after: pa.Table | None, places: pa.Table
+    name: TableId, key: Sequence[str], before: pa.Table, after: pa.Table | None, places: pa.Table
 ) -> pa.RecordBatch:
     """Rows that were deleted or changed, as changes of a table; the states' ``seq`` give the
     places."""
@@ -204,9 +204,9 @@ def _doubts(state: TableState) -> set[str]:
     return {f["finding"] for f in state.findings.to_pylist() if not f["determined"]}
 
 
-def _kept(found: Sequence[Whole]) -> dict[Name, list[tuple[Any, pa.Table]]]:
+def _kept(found: Sequence[Whole]) -> dict[TableId, list[tuple[Any, pa.Table]]]:
     """Whole rows by table, as states with the ``seq`` of each one's change."""
-    kept: dict[Name, list[tuple[Any, pa.Table]]] = {}
+    kept: dict[TableId, list[tuple[Any, pa.Table]]] = {}
     for whole in found:
         state = _state_of(whole)
         kept.setdefault(whole.name, []).append((np.asarray(state["seq"]), state))
@@ -235,7 +235,7 @@ def _state(
 
 
 def _completed(
-    batch: pa.RecordBatch, kept: Mapping[Name, list[tuple[Any, pa.Table]]]
+    batch: pa.RecordBatch, kept: Mapping[TableId, list[tuple[Any, pa.Table]]]
 ) -> list[pa.RecordBatch]:
     """A table's changes, with whole rows before them where those are known."""
     import pyarrow as pa

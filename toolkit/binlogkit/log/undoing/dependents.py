@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from binlogkit.constants import TableId
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.schema import TableDefinition
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from binlogkit.analyses.undoing.dependents.found import Dependences
     from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows
     from binlogkit.log.streams import Streams
-
-Name = tuple[str, str]
 
 
 class Others:
@@ -141,7 +140,7 @@ class Others:
 
     def _touched(
         self, keys: Iterable[Reference], chosen: Sequence[pa.RecordBatch]
-    ) -> dict[Name, TouchedRows]:
+    ) -> dict[TableId, TouchedRows]:
         """The rows that the chosen changes touched, by table.
 
         Only tables in which nothing but a row's own changes can depend on them: one key of one
@@ -154,7 +153,7 @@ class Others:
         joined = {name for key in keys for name in (key.child, key.parent)}
         joined |= {name for b in self._renames for name in (b.name, b.new_name) if name}
         joined |= {(d.db, d.table) for d in self._definitions if d.unique_keys}
-        parts: dict[Name, list[pa.RecordBatch]] = {}
+        parts: dict[TableId, list[pa.RecordBatch]] = {}
         for batch in chosen:
             if batch.num_rows:
                 name = batch["db"][0].as_py(), batch["table"][0].as_py()
@@ -171,7 +170,9 @@ class Others:
             if len(columns) == 1 and (column := next(iter(columns))) is not None
         }
 
-    def _concerned(self, keys: Iterable[Reference], changes: Sequence[pa.RecordBatch]) -> set[Name]:
+    def _concerned(
+        self, keys: Iterable[Reference], changes: Sequence[pa.RecordBatch]
+    ) -> set[TableId]:
         """The tables of changes, under all their names, and those that foreign keys connect."""
         pairs = [(key.child, key.parent) for key in keys]
         pairs += [(b.name, b.new_name) for b in self._renames if b.new_name]
@@ -222,7 +223,7 @@ class Others:
                 part = part.set_column(at, column, told)
             yield part
 
-    def _last(self, name: Name, seq: int) -> Name:
+    def _last(self, name: TableId, seq: int) -> TableId:
         for boundary in self._renames:
             if boundary.seq > seq and boundary.name == name and boundary.new_name:
                 name = boundary.new_name

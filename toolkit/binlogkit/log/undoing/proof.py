@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.constants import TableId
 from binlogkit.errors import printable
 from binlogkit.rows.filters import written_table_name
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.undoing.proof import Row
-
-Name = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class ProvedTable:
     ``wrong``: rows that are not as they should be afterwards.
     """
 
-    name: Name
+    name: TableId
     before: int
     after: int
     inserted: int

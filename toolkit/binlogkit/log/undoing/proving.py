@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from binlogkit.constants import TableId
 from binlogkit.errors import ServerError, printable
 from binlogkit.log.states.door import table_states
 from binlogkit.log.undoing.playing import Played, Range, definers, write_relay_log
-from binlogkit.log.undoing.proof import Name, Proof, ProvedTable
+from binlogkit.log.undoing.proof import Proof, ProvedTable
 from binlogkit.rows.ddl.scan import Script
 from binlogkit.rows.ddl.session import version_number
 from binlogkit.rows.filters import Filters, TableName, written_table_name
@@ -86,16 +87,16 @@ class _Trial:
     def __init__(
         self,
         log: Streams,
-        before: Mapping[Name, Texts],
-        after: Mapping[Name, Texts],
-        definitions: Mapping[Name, TableDefinition],
+        before: Mapping[TableId, Texts],
+        after: Mapping[TableId, Texts],
+        definitions: Mapping[TableId, TableDefinition],
     ) -> None:
         self._log, self._before, self._after = log, before, after
         self.definitions = definitions
         self.keys = {name: key_of(definition)[0] for name, definition in definitions.items()}
         self.found: list[Row] = []
         self.notes: list[str] = []
-        self._as_logged: dict[Name, bool] = {}
+        self._as_logged: dict[TableId, bool] = {}
 
     def tell_changes(self) -> None:
         """What the script changed."""
@@ -110,7 +111,7 @@ class _Trial:
                 self._tell("play", name, pairs)
 
     def hold_against_images(
-        self, images: Reversed, but: Mapping[Name, set[str]] | None = None
+        self, images: Reversed, but: Mapping[TableId, set[str]] | None = None
     ) -> None:
         """Whether the result is what the images of the undone changes demand; ``but``: check these
         rows only, by key."""
@@ -122,13 +123,13 @@ class _Trial:
             )  # fmt: skip
 
     def hold_against_replay(
-        self, there: Mapping[Name, Texts], images: Reversed, undone: Undone
+        self, there: Mapping[TableId, Texts], images: Reversed, undone: Undone
     ) -> None:
         """Whether the result equals the log without the undone transactions.
 
         Rows that images of later changes bring back are compared with what the images demand.
         """
-        carried: dict[Name, set[str]] = {}
+        carried: dict[TableId, set[str]] = {}
         for name in self.keys:
             pairs = self._differing(there, name)
             carried[name] = _carried(self._log, name, images, undone) if pairs else set()
@@ -141,19 +142,19 @@ class _Trial:
                 )
         self.hold_against_images(images, carried)
 
-    def _differing(self, tables: Mapping[Name, Texts], name: Name) -> list[Pair]:
+    def _differing(self, tables: Mapping[TableId, Texts], name: TableId) -> list[Pair]:
         from binlogkit.analyses.undoing.proof import differing
 
         one, other = (rows.get(name, Counter()) for rows in (tables, self._after))
         return list(differing(one, other, self.keys[name]))
 
-    def _tell(self, between: str, name: Name, pairs: Sequence[Pair]) -> None:
+    def _tell(self, between: str, name: TableId, pairs: Sequence[Pair]) -> None:
         from binlogkit.analyses.undoing.proof import difference
 
         key = self.keys.get(name, ())
         self.found += [difference(between, name, key, pair) for pair in pairs]
 
-    def proved(self, name: Name) -> ProvedTable:
+    def proved(self, name: TableId) -> ProvedTable:
         """The differences in a table."""
         mine = [row for row in self.found if (row["db"], row["table"]) == name]
         kinds = Counter(row["kind"] for row in mine if row["between"] == "undo")
@@ -194,14 +195,14 @@ def _notes(played: Played, log_version: str, server: str) -> Iterator[str]:
         yield f"not played, since not on data or tables: {count}, {listed}{more}"
 
 
-def _tables(stage: Stage) -> tuple[dict[Name, Texts], dict[Name, TableDefinition]]:
+def _tables(stage: Stage) -> tuple[dict[TableId, Texts], dict[TableId, TableDefinition]]:
     """The rows of the server's tables, and these."""
     import pyarrow as pa
 
     from binlogkit.frames.generic import state_rows
     from binlogkit.frames.snapshots.server import ServerTables
 
-    rows = dict[Name, "Texts"]()
+    rows = dict[TableId, "Texts"]()
     with ServerTables(stage.settings, lock="held") as found:
         for name in found.definitions:
             rows[name] = Counter(
@@ -214,8 +215,8 @@ def _tables(stage: Stage) -> tuple[dict[Name, Texts], dict[Name, TableDefinition
 
 
 def _unlike_the_log(
-    log: Streams, tables: Mapping[Name, Texts]
-) -> Iterator[tuple[Name, list[Pair] | None]]:
+    log: Streams, tables: Mapping[TableId, Texts]
+) -> Iterator[tuple[TableId, list[Pair] | None]]:
     """For each table of the log's states where the server differs; None: not determined."""
     from binlogkit.analyses.undoing.proof import paired
 
@@ -271,7 +272,7 @@ def _whole_transactions(log: Streams, undone: Undone) -> list[Range] | None:
     return found if len(found) == len(undone) else None
 
 
-def _carried(log: Streams, name: Name, images: Reversed, undone: Undone) -> set[str]:
+def _carried(log: Streams, name: TableId, images: Reversed, undone: Undone) -> set[str]:
     """The rows, by key, that undone changes and later ones touched.
 
     In a replay, later images with all columns bring back what was undone.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.alter import AlterTable, alter_table, altered, new_names
 from binlogkit.rows.ddl.charsets import Collated
@@ -17,7 +18,7 @@ from binlogkit.rows.ddl.create import CreateTable, Options, build, create_table,
 from binlogkit.rows.ddl.keys import index_key
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.session import Acted, Session
-from binlogkit.rows.ddl.store import Name, Store
+from binlogkit.rows.ddl.store import Store
 from binlogkit.rows.ddl.table import Tracked
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.schema import Supposition, TableChange
@@ -31,7 +32,7 @@ def _ended(reader: Reader) -> None:
         reader.fail("the statement should end here")
 
 
-def _name(store: Store, reader: Reader) -> Name:
+def _name(store: Store, reader: Reader) -> TableId:
     """The name of a table, which comes next."""
     return store.full(reader.qualified(), reader.session)
 
@@ -69,7 +70,7 @@ def _create_table(store: Store, reader: Reader) -> list[TableChange]:
 
 
 def _supposed(
-    store: Store, parsed: CreateTable, name: Name, session: Session
+    store: Store, parsed: CreateTable, name: TableId, session: Session
 ) -> tuple[Supposition, ...] | None:
     """What is supposed where a table is made; None: none is made, since it is there.
 
@@ -117,7 +118,9 @@ def _alter_table(store: Store, reader: Reader) -> list[TableChange]:
     return [*changes, store.rename(name, store.full(parsed.new_name, session))]
 
 
-def _altered(store: Store, name: Name, parsed: AlterTable, session: Session) -> list[TableChange]:
+def _altered(
+    store: Store, name: TableId, parsed: AlterTable, session: Session
+) -> list[TableChange]:
     """Change a table, if it is known; a base table's rows change without row events, too."""
     if store.is_temporary(name, session):
         known = store.temporary.pop(store.temporary_name(name, session))
@@ -152,7 +155,7 @@ def _altered(store: Store, name: Name, parsed: AlterTable, session: Session) -> 
 
 
 def _rename_table(store: Store, reader: Reader) -> list[TableChange]:
-    def pair(reader: Reader) -> tuple[Name, Name]:
+    def pair(reader: Reader) -> tuple[TableId, TableId]:
         old = _name(store, reader)
         reader.expect("TO")
         return old, _name(store, reader)

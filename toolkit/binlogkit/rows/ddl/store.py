@@ -8,13 +8,13 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
+from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.table import Tracked, tracked_as
 from binlogkit.rows.schema import TableChange, TableDefinition
 
-Name = tuple[str, str]
 TemporaryName = tuple[int | None, str, str]
 
 
@@ -29,17 +29,17 @@ class Store:
         self.fold = fold
         self.databases: dict[str, Collated] = {}
         self.temporary: dict[TemporaryName, Tracked | None] = {}
-        self._tables: dict[Name, Tracked] = {}
-        self._definitions: dict[Name, TableDefinition] = {}
-        self._unknown: dict[Name, str] = {}
+        self._tables: dict[TableId, Tracked] = {}
+        self._definitions: dict[TableId, TableDefinition] = {}
+        self._unknown: dict[TableId, str] = {}
         # What finds tables without looking at all of them: a statement costs what it changes.
-        self._children: dict[Name, set[Name]] = {}  # by parent, as the foreign key names it
-        self._in: dict[str, set[Name]] = {}  # known and unknown tables by database
-        self._capital: set[Name] = set()  # known tables with capitals in their names
+        self._children: dict[TableId, set[TableId]] = {}  # by parent, as the foreign key names it
+        self._in: dict[str, set[TableId]] = {}  # known and unknown tables by database
+        self._capital: set[TableId] = set()  # known tables with capitals in their names
         # Which names are tables, by database, beside those of which something is known.
         self._there: dict[str, set[str]] = {}
         self._gone: dict[str, set[str]] = {}
-        self._quiet: set[Name] = set()  # tables that were made here, without triggers since
+        self._quiet: set[TableId] = set()  # tables that were made here, without triggers since
         self._whole: set[str] = set()  # databases that were made or dropped: no other tables
 
     def copy(self) -> Self:
@@ -49,7 +49,7 @@ class Store:
             setattr(twin, name, _copied(kept))
         return twin
 
-    def only(self, wanted: Callable[[Name], bool]) -> Self:
+    def only(self, wanted: Callable[[TableId], bool]) -> Self:
         """One with the tables whose names are wanted, and all that is known beside tables.
 
         All of them where two names differ by capitals alone: that shows how names are compared.
@@ -71,7 +71,7 @@ class Store:
         """A database's or table's name as it is compared."""
         return name.lower() if self.fold else name
 
-    def stands_folded(self, name: Name) -> bool:
+    def stands_folded(self, name: TableId) -> bool:
         """Whether a table map's name is that of a known table but for its capitals.
 
         With lower_case_table_names=1 the server stores all names in small letters, while the
@@ -127,7 +127,7 @@ class Store:
         self._whole = {db.lower() for db in self._whole}
         self._quiet = {_small(name) for name in self._quiet}
 
-    def full(self, name: tuple[str | None, str], session: Session) -> Name:
+    def full(self, name: tuple[str | None, str], session: Session) -> TableId:
         """``(db, table)`` with the default database filled in; SchemaError where there is none."""
         db, table = name
         db = session.default_db if db is None else db
@@ -139,20 +139,20 @@ class Store:
         """A database's or table's name as the server stores it."""
         return name.lower() if self.fold == 1 else name
 
-    def temporary_name(self, name: Name, session: Session) -> TemporaryName:
+    def temporary_name(self, name: TableId, session: Session) -> TemporaryName:
         """The key of a temporary table of the session."""
         return session.thread, *self._key(name)
 
-    def is_temporary(self, name: Name, session: Session) -> bool:
+    def is_temporary(self, name: TableId, session: Session) -> bool:
         """Whether the name means a temporary table to the session."""
         return self.temporary_name(name, session) in self.temporary
 
-    def _key(self, name: Name) -> Name:
+    def _key(self, name: TableId) -> TableId:
         return self.compared(name[0]), self.compared(name[1])
 
     # -- tables
 
-    def tracked(self, name: Name) -> Tracked | None:
+    def tracked(self, name: TableId) -> Tracked | None:
         """What is known of a base table."""
         return self._tables.get(self._key(name))
 
@@ -168,21 +168,21 @@ class Store:
         """Why the schema of a table is not known from some statement on; None otherwise."""
         return self._unknown.get(self._key((db, table)))
 
-    def exists(self, name: Name) -> bool | None:
+    def exists(self, name: TableId) -> bool | None:
         """Whether the name is that of a base table; None where unknown."""
         db, table = key = self._key(name)
         if key in self._tables or key in self._unknown or table in self._there.get(db, ()):
             return True
         return False if table in self._gone.get(db, ()) or db in self._whole else None
 
-    def meet(self, name: Name) -> None:
+    def meet(self, name: TableId) -> None:
         """A table of the name is there."""
         db, table = key = self._key(name)
         self._gone.get(db, set()).discard(table)
         if key not in self._tables:
             self._there.setdefault(db, set()).add(table)
 
-    def drop(self, name: Name) -> None:
+    def drop(self, name: TableId) -> None:
         """No table of the name is there any more."""
         self.forget(name)
         db, table = self._key(name)
@@ -199,14 +199,14 @@ class Store:
         self.put(table)
         self._quiet.add(self._key((table.db, table.table)))
 
-    def take_trigger(self, name: Name | None) -> None:
+    def take_trigger(self, name: TableId | None) -> None:
         """A table gets a trigger; None: which one is not known."""
         if name is None:
             self._quiet.clear()
         else:
             self._quiet.discard(self._key(name))
 
-    def writes_alone(self, name: Name, reads: Iterable[Name] | None) -> bool:
+    def writes_alone(self, name: TableId, reads: Iterable[TableId] | None) -> bool:
         """Whether a statement that writes a table, and ``reads`` others (see :class:`TableChange`),
         certainly writes nothing else.
 
@@ -243,7 +243,7 @@ class Store:
         """Enter or replace a table of which only a definition is known."""
         self.put(tracked_as(definition))
 
-    def forget(self, name: Name) -> None:
+    def forget(self, name: TableId) -> None:
         """Nothing is there any more, or nothing is known of it."""
         key = self._key(name)
         self._unlink(key)
@@ -254,24 +254,24 @@ class Store:
         self._in.get(key[0], set()).discard(key)
         self._capital.discard(key)
 
-    def _unlink(self, key: Name) -> None:
+    def _unlink(self, key: TableId) -> None:
         """Forget of whom the table is a child."""
         table = self._tables.get(key)
         for parent in _parents(table) if table is not None else ():
             self._children.get(parent, set()).discard(key)
 
-    def _mark(self, name: Name, reason: str) -> None:
+    def _mark(self, name: TableId, reason: str) -> None:
         key = self._key(name)
         self._unknown[key] = reason
         self._in.setdefault(key[0], set()).add(key)
 
-    def lose(self, name: Name, reason: str) -> TableChange:
+    def lose(self, name: TableId, reason: str) -> TableChange:
         """The table's schema is unknown from here."""
         self.forget(name)
         self._mark(name, reason)
         return TableChange("unknown", *name, reason=reason)
 
-    def rename(self, old: Name, new: Name) -> TableChange:
+    def rename(self, old: TableId, new: TableId) -> TableChange:
         """Move what is known of a table to its new name, also where it is a parent."""
         known, reason = self.tracked(old), self.is_unknown(*old)
         quiet = self._key(old) in self._quiet
@@ -286,7 +286,9 @@ class Store:
         self.refer_to(old, new)
         return TableChange("rename", *old, *new, definition=self.table(*new), reason=reason)
 
-    def refer_to(self, old: Name, new: Name, columns: Mapping[str, str] | None = None) -> None:
+    def refer_to(
+        self, old: TableId, new: TableId, columns: Mapping[str, str] | None = None
+    ) -> None:
         """Let foreign keys follow their parent ``old``, which is called ``new``; ``columns``: what
         its columns are called now, by their names before in small letters."""
         for key in sorted(self._children.get(old, ())):
@@ -350,7 +352,7 @@ def _lowered(names: Mapping[str, set[str]]) -> dict[str, set[str]]:
     return found
 
 
-def _small(name: Name) -> Name:
+def _small(name: TableId) -> TableId:
     return name[0].lower(), name[1].lower()
 
 
@@ -360,12 +362,12 @@ def _in_small_letters(table: Tracked) -> Tracked:
     return replace(table, db=table.db.lower(), table=table.table.lower(), foreign=foreign)
 
 
-def _parents(table: Tracked) -> set[Name]:
+def _parents(table: Tracked) -> set[TableId]:
     """The tables that the foreign keys of ``table`` name."""
     return {(fk.db or table.db, fk.table) for fk in table.foreign}
 
 
-def _moved(table: Tracked, new: Name) -> Tracked:
+def _moved(table: Tracked, new: TableId) -> Tracked:
     """``table`` under a new name, which names of foreign keys follow as InnoDB has them do."""
     made = re.compile(rf"\A{re.escape(table.table)}(?=_ibfk_)", re.IGNORECASE)
     foreign = tuple(

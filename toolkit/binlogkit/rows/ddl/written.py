@@ -10,7 +10,7 @@ from binlogkit.rows.ddl.scan import leading_words, pieces
 from binlogkit.rows.ddl.session import ASSUMED_VERSION, Session, SqlMode
 from binlogkit.rows.ddl.tokens import Reader, read
 
-Name = tuple[str | None, str]
+WrittenName = tuple[str | None, str]
 
 #: Characters that are read to find the tables; values after them can be many.
 _HEAD = 1 << 18
@@ -22,7 +22,7 @@ def written_tables(
     default_db: str | None,
     sql_mode: int | None = None,
     version: int = ASSUMED_VERSION,
-) -> list[Name] | None:
+) -> list[WrittenName] | None:
     """``(db, table)`` of each table that the statement itself writes, in order of naming.
 
     None: that is not known (CALL, DO, SELECT of a function, a text that is not understood). An
@@ -81,7 +81,7 @@ def read_tables(
     default_db: str | None,
     sql_mode: int | None = None,
     version: int = ASSUMED_VERSION,
-) -> list[Name] | None:
+) -> list[WrittenName] | None:
     """``(db, table)`` of each table that a statement joins or selects from; where none of them is a
     view it writes nothing but the tables that it names, and what their triggers do.
 
@@ -105,10 +105,10 @@ def read_tables(
     return None if found is None else [(db or default_db, table) for db, table in found]
 
 
-def _read(reader: Reader, selects: int) -> list[Name] | None:
+def _read(reader: Reader, selects: int) -> list[WrittenName] | None:
     """See :func:`read_tables`; ``selects``: how many SELECT the statement has, if all are outside
     of parentheses."""
-    verb, found = reader.take().word, list[Name]()
+    verb, found = reader.take().word, list[WrittenName]()
     if verb in ("UPDATE", "DELETE"):
         if selects:
             return None
@@ -170,7 +170,7 @@ def _head(sql: str, mode: SqlMode, version: int) -> str:
     return "".join(kept)
 
 
-def _written(reader: Reader) -> list[Name] | None:
+def _written(reader: Reader) -> list[WrittenName] | None:
     if reader.accept("WITH"):
         reader.skip_until("UPDATE", "DELETE", "SELECT", "INSERT", "REPLACE")
     verb = reader.peek().word
@@ -196,14 +196,14 @@ def _written(reader: Reader) -> list[Name] | None:
     return []
 
 
-def _update(reader: Reader) -> list[Name]:
+def _update(reader: Reader) -> list[WrittenName]:
     while reader.accept_any("LOW_PRIORITY", "IGNORE"):
         pass
     tables = _references(reader, "SET")
     if len(tables) == 1:
         return list(tables.values())
     reader.expect("SET")
-    written: list[Name] = []
+    written: list[WrittenName] = []
     while True:
         name = _assigned(reader, tables)
         if name is None:
@@ -214,7 +214,7 @@ def _update(reader: Reader) -> list[Name]:
             return written
 
 
-def _assigned(reader: Reader, tables: dict[str, Name]) -> Name | None:
+def _assigned(reader: Reader, tables: dict[str, WrittenName]) -> WrittenName | None:
     """The table whose column is set next; None where the column's name does not show it."""
     parts = [reader.identifier()]
     while reader.accept("."):
@@ -226,7 +226,7 @@ def _assigned(reader: Reader, tables: dict[str, Name]) -> Name | None:
     return tables.get(parts[0].lower())
 
 
-def _delete(reader: Reader) -> list[Name] | None:
+def _delete(reader: Reader) -> list[WrittenName] | None:
     while reader.accept_any("LOW_PRIORITY", "QUICK", "IGNORE"):
         pass
     targets_first = not reader.accept("FROM")
@@ -242,7 +242,7 @@ def _delete(reader: Reader) -> list[Name] | None:
     ]
 
 
-def _target(reader: Reader) -> Name:
+def _target(reader: Reader) -> WrittenName:
     """A table to delete from: ``t``, ``db.t``, ``t.*``."""
     first = reader.identifier()
     if not reader.accept("."):
@@ -265,9 +265,9 @@ _NO_ALIAS = frozenset(
 _BETWEEN = ("JOIN", "STRAIGHT_JOIN", ",")
 
 
-def _references(reader: Reader, *ends: str) -> dict[str, Name]:
+def _references(reader: Reader, *ends: str) -> dict[str, WrittenName]:
     """The tables of a join by lower-case alias; derived tables are left out."""
-    tables: dict[str, Name] = {}
+    tables: dict[str, WrittenName] = {}
     depth = 0
     expected = True
     while not reader.done and not (depth == 0 and any(reader.sees(*e.split()) for e in ends)):
@@ -294,7 +294,7 @@ def _references(reader: Reader, *ends: str) -> dict[str, Name]:
     return tables
 
 
-def _reference(reader: Reader, tables: dict[str, Name]) -> None:
+def _reference(reader: Reader, tables: dict[str, WrittenName]) -> None:
     """One table of a join with its alias."""
     db, table = reader.qualified()
     if reader.accept("PARTITION"):

@@ -20,6 +20,7 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Any
 
+from binlogkit.constants import TableId
 from binlogkit.errors import ServerError, printable
 from binlogkit.sources.connection import (
     USER_TABLES,
@@ -29,8 +30,6 @@ from binlogkit.sources.connection import (
     translated,
 )
 from binlogkit.sources.log_format import CASCADES_LOGGED, is_mariadb, version_tuple
-
-Name = tuple[str, str]
 
 _LOCK_WAIT_TIMEOUT = 1205
 _TRIES, _PATIENCE, _PAUSE = 5, 2, 1.0  # how often, and seconds to wait in and between tries
@@ -73,7 +72,7 @@ class ConsistentTables:
     """
 
     def __init__(
-        self, settings: ServerSettings, wanted: Callable[[Name], bool], lock: Lock = Lock.TABLES
+        self, settings: ServerSettings, wanted: Callable[[TableId], bool], lock: Lock = Lock.TABLES
     ) -> None:
         self.server = settings.name
         self._sessions: list[Any] = []
@@ -139,11 +138,11 @@ class ConsistentTables:
 
     # ---- which tables -------------------------------------------------------------------------
 
-    def _with_parents(self, wanted: Callable[[Name], bool]) -> list[Name]:
+    def _with_parents(self, wanted: Callable[[TableId], bool]) -> list[TableId]:
         there = {_name(row) for row in self.query(USER_TABLES)}
         found = {name for name in there if wanted(name)}
         if found and self.follows_parents:
-            above: dict[Name, set[Name]] = {}
+            above: dict[TableId, set[TableId]] = {}
             for row in self.query(_PARENTS):
                 above.setdefault(_name(row), set()).add(_name(row[2:]))
             found = _reached(found, above) & there
@@ -193,12 +192,12 @@ class ConsistentTables:
         return (found[0][0], int(found[0][1] or 0)) if found else (None, None)
 
 
-def shown(name: Name) -> str:
+def shown(name: TableId) -> str:
     """A name for messages."""
     return printable(".".join(name))
 
 
-def _reached(found: set[Name], above: Mapping[Name, set[Name]]) -> set[Name]:
+def _reached(found: set[TableId], above: Mapping[TableId, set[TableId]]) -> set[TableId]:
     """Names, and all that is above them."""
     new = set(found)
     while new:
@@ -207,7 +206,7 @@ def _reached(found: set[Name], above: Mapping[Name, set[Name]]) -> set[Name]:
     return found
 
 
-def _name(row: tuple[str | None, ...]) -> Name:
+def _name(row: tuple[str | None, ...]) -> TableId:
     return row[0] or "", row[1] or ""
 
 

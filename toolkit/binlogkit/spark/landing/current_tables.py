@@ -24,6 +24,7 @@ from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.result import state_table
 from binlogkit.analyses.point_in_time.until import Counting
+from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.frames.layouts import empty_batch
 from binlogkit.log.states.forwards import transactional_of
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.log.states.history import TableFacts
 
-Name = tuple[str, str]
 #: Findings of a state that do not prevent merging into it.
 _HARMLESS = {"altered", "no_beginning"}
 _ATTEMPTS = 20
@@ -100,7 +100,7 @@ def current(out: str | Path, table: str) -> pa.Table:
     return read(folder)
 
 
-def _name(table: str) -> Name:
+def _name(table: str) -> TableId:
     parsed = parse_table_name(table)
     if parsed.db is None:
         raise UsageError(f"{table} names no database: db.table")
@@ -134,7 +134,7 @@ class _Now:
     def _tables(self) -> list[str]:
         return self._landing.tables()
 
-    def names(self) -> list[Name]:
+    def names(self) -> list[TableId]:
         """Tables that have landed, and those that these became by RENAME."""
         found = dict.fromkeys(map(_name, self._tables))
         for boundary in self.ledger.boundaries:
@@ -142,7 +142,7 @@ class _Now:
                 found[boundary.new_name] = None
         return [*found]
 
-    def keep(self, name: Name, merge: Merge) -> Kept:
+    def keep(self, name: TableId, merge: Merge) -> Kept:
         """Bring one table up to date."""
         table = written_table_name(*name)
         try:
@@ -150,7 +150,7 @@ class _Now:
         except (SchemaError, UsageError, InputError) as error:
             return Kept(table, "refused", reason=str(error))
 
-    def _kept(self, name: Name, table: str, merge: Merge) -> Kept:
+    def _kept(self, name: TableId, table: str, merge: Merge) -> Kept:
         folder = self.out / current_folder(name)
         last, known = last_batch(folder), known_of(folder)
         if known is not None and last >= self._number:
@@ -167,12 +167,12 @@ class _Now:
 
     # ---- from all that has landed ---------------------------------------------------------------
 
-    def _replayed(self, name: Name, folder: Path, new: _New) -> Kept:
+    def _replayed(self, name: TableId, folder: Path, new: _New) -> Kept:
         """Replay the table and rewrite it."""
         new.check_sources()
         taken: list[tuple[Restored, Any]] = []
 
-        def changes(names: Iterable[Name], _: object) -> Any:
+        def changes(names: Iterable[TableId], _: object) -> Any:
             rows = self._landing.ordered(names, whole=True)
             taken.extend(one for several in rows.values() for one in several)
             return self._landing.taken(rows)
@@ -194,7 +194,7 @@ class _Now:
     # ---- from new changes -----------------------------------------------------------------------
 
     def _merged(
-        self, name: Name, folder: Path, new: _New, known: Mapping[str, Any], merge: Merge
+        self, name: TableId, folder: Path, new: _New, known: Mapping[str, Any], merge: Merge
     ) -> Kept | None:
         """Merge the new changes; None if something about them is unexpected."""
         target = opened(folder)
@@ -247,7 +247,7 @@ def _unchanged(table: str, known: Mapping[str, Any]) -> Kept:
 class _New:
     """What landed of a table after a batch."""
 
-    def __init__(self, now: _Now, name: Name, table: str, last: int) -> None:
+    def __init__(self, now: _Now, name: TableId, table: str, last: int) -> None:
         self._now, self._name, self._table, self._last = now, name, table, last
         self._ledger = now.ledger
         own = now.landed.filter(pc.equal(now.landed["table"], table))

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.conversion import defined_field
+from binlogkit.constants import TableId
 from binlogkit.frames.fields.rows import PROVENANCE
 from binlogkit.frames.schema import OPS, CellState, batch_schema
 from binlogkit.frames.tables import united
@@ -25,7 +26,6 @@ from binlogkit.spark.splits.changelog import SEQUENCE_BYTES, STATES
 if TYPE_CHECKING:
     from binlogkit.rows.schema import TableDefinition
 
-Name = tuple[str, str]
 
 _ROWS = 1 << 16  # of a batch
 _STATES = {word: int(state) for state, word in STATES.items()}
@@ -38,7 +38,7 @@ class Histories:
     ``seq`` orders all of them. ``unchecked``: those that were made with foreign_key_checks off.
     """
 
-    changes: Mapping[Name, list[pa.RecordBatch]]
+    changes: Mapping[TableId, list[pa.RecordBatch]]
     unchecked: np.ndarray[Any, Any]
 
 
@@ -50,7 +50,7 @@ class Restored:
 
     def __init__(
         self,
-        name: Name,
+        name: TableId,
         rows: pa.Table,
         versions: list[pa.RecordBatch],
         numbering: Numbering,

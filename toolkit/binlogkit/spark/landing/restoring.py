@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.frames.layouts import empty_batch
 from binlogkit.rows.filters import parse_table_name, written_table_name
@@ -27,7 +28,6 @@ from binlogkit.spark.landing.states import among, state_of
 if TYPE_CHECKING:
     from binlogkit.log.states.table_state import TableState
 
-Name: TypeAlias = tuple[str, str]
 #: Rows, and the numbers of their changes.
 _Ordered: TypeAlias = "tuple[Restored, np.ndarray[Any, Any]]"
 
@@ -75,19 +75,19 @@ class Landing:
         return made(found.rows)
 
     def _taken(
-        self, names: Iterable[Name], _: object
+        self, names: Iterable[TableId], _: object
     ) -> tuple[list[pa.RecordBatch], Callable[[Integers], Flags]]:
         return self.taken(self.ordered(names))
 
     def taken(
-        self, rows: Mapping[Name, list[_Ordered]]
+        self, rows: Mapping[TableId, list[_Ordered]]
     ) -> tuple[list[pa.RecordBatch], Callable[[Integers], Flags]]:
         """A replay's input from rows that were read (:meth:`ordered`)."""
         found = self._histories(rows)
         batches = [batch for own in found.changes.values() for batch in own]
         return batches, partial(among, found.unchecked)
 
-    def histories(self, names: Iterable[Name], *, whole: bool = False) -> Histories:
+    def histories(self, names: Iterable[TableId], *, whole: bool = False) -> Histories:
         """Tables as they changed; ``whole``: with all columns of each change, else what a state
         needs.
 
@@ -95,7 +95,7 @@ class Landing:
         """
         return self._histories(self.ordered(names, whole=whole))
 
-    def _histories(self, rows: Mapping[Name, list[_Ordered]]) -> Histories:
+    def _histories(self, rows: Mapping[TableId, list[_Ordered]]) -> Histories:
         boundaries = self.ledger.boundaries
         off, unchecked = [np.zeros(0, np.int64)], self.ledger.unchecked
         changes = {}
@@ -110,7 +110,9 @@ class Landing:
             changes[name] = sorted(found, key=lambda batch: int(batch["seq"][0].as_py()))
         return Histories(changes, np.concatenate(off))
 
-    def ordered(self, names: Iterable[Name], *, whole: bool = False) -> dict[Name, list[_Ordered]]:
+    def ordered(
+        self, names: Iterable[TableId], *, whole: bool = False
+    ) -> dict[TableId, list[_Ordered]]:
         """The rows of tables, numbered in one order, which boundaries share; ``whole``: all
         columns."""
         restored = {name: self._restored(name, whole=whole) for name in names}
@@ -124,14 +126,14 @@ class Landing:
         own = iter(np.split(numbers, ends))
         return {name: [(one, next(own)) for one in several] for name, several in restored.items()}
 
-    def _restored(self, name: Name, *, whole: bool) -> list[Restored]:
+    def _restored(self, name: TableId, *, whole: bool) -> list[Restored]:
         """The rows of each folder of a table."""
         return [
             Restored(name, read(folder, whole=whole), own, self.ledger.numbering, self.ledger.masks)
             for folder, own in self.folders(name)
         ]
 
-    def folders(self, name: Name) -> list[tuple[Path, list[pa.RecordBatch]]]:
+    def folders(self, name: TableId) -> list[tuple[Path, list[pa.RecordBatch]]]:
         """The folders of a table, and the existing versions, an empty batch each."""
         found = list(folders(self.out, name))
         if not found:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.frames.arrow_types import column_field
 from binlogkit.frames.fields.field import arrow_schema
@@ -27,7 +28,6 @@ PARTITIONS = ("_day", "_source")
 #: Its smallest and largest values are kept, so that readers can choose files by them.
 BOUNDED = "_commit_version"
 _OWN = tuple(field.name for field in CHANGELOG)
-Name: TypeAlias = tuple[str, str]
 #: Column name to type, as text.
 Types: TypeAlias = dict[str, str]
 
@@ -87,16 +87,16 @@ def types_of(schema: pa.Schema) -> Types:
 class Generations:
     """For each table the columns of its folders: one folder if all of its versions agree."""
 
-    known: dict[Name, list[Types]] = field(default_factory=dict)
+    known: dict[TableId, list[Types]] = field(default_factory=dict)
 
-    def place(self, name: Name, types: Mapping[str, str]) -> int:
+    def place(self, name: TableId, types: Mapping[str, str]) -> int:
         """The folder, from 0 on, of a version of the table with these columns."""
         for i, known in enumerate(self.known.get(name, ())):
             if all(known.get(column, kind) == kind for column, kind in types.items()):
                 return i
         return len(self.known.get(name, ()))
 
-    def add(self, name: Name, types: Mapping[str, str]) -> int:
+    def add(self, name: TableId, types: Mapping[str, str]) -> int:
         """Find its folder and add these columns to it."""
         i = self.place(name, types)
         folders = self.known.setdefault(name, [])
@@ -106,7 +106,7 @@ class Generations:
         return i
 
 
-def folder_of(name: Name, generation: int = 0) -> str:
+def folder_of(name: TableId, generation: int = 0) -> str:
     """The folder of a landed table, encoded like the server's file names for tables (``a b`` is
     ``a@0020b``).
 
@@ -116,7 +116,7 @@ def folder_of(name: Name, generation: int = 0) -> str:
     return f"tables/{_file_name(name[0])}/{_file_name(name[1])}{ending}"
 
 
-def current_folder(name: Name) -> str:
+def current_folder(name: TableId) -> str:
     """The folder of a current-state table."""
     return f"current/{_file_name(name[0])}/{_file_name(name[1])}"
 

@@ -19,11 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._tasks import Batches, SparkTasks, arriving
-from binlogkit.analyses.point_in_time.boundary import Boundary, Name
+from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.shared import Shared
 from binlogkit.analyses.point_in_time.until import Counting, Until
+from binlogkit.constants import TableId
 from binlogkit.frames.generic import state_rows
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.numbering import Numbering
@@ -50,7 +51,7 @@ class SharedState:
     them; the rest is as in a :class:`TableState`.
     """
 
-    table: Name
+    table: TableId
     rows: DataFrame
     findings: pa.Table
     columns: tuple[str, ...] | None
@@ -117,7 +118,7 @@ def _texts(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _changes(
-    spark: SparkSession, landing: Landing, names: Sequence[Name], until: Until | None
+    spark: SparkSession, landing: Landing, names: Sequence[TableId], until: Until | None
 ) -> tuple[Shared, Any]:
     if len(names) != 1:
         whole = _Whole(str(landing.out), tuple(names))
@@ -207,7 +208,7 @@ class _Group:
 class _Restoring:
     """The tasks' work: the changes of some groups of a table's files."""
 
-    name: Name
+    name: TableId
     groups: tuple[_Group, ...]
     numbering: Numbering
     masks: Masks
@@ -229,7 +230,7 @@ class _Whole:
     """One task's work: all changes of some tables, as one machine restores them."""
 
     out: str
-    names: tuple[Name, ...]
+    names: tuple[TableId, ...]
 
     def changes(self, _: Batches) -> Iterator[pa.RecordBatch]:
         """The changes, each table's in log order."""

@@ -14,6 +14,7 @@ from binlogkit.analyses.point_in_time.boundary import parents
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.until import Counting, Until
+from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.log.states.assembled import assembled
 from binlogkit.log.states.doubts import doubt
@@ -32,12 +33,11 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.spark.landing.ledger import Ledger
 
-Name = tuple[str, str]
 _ASSUMED = "All that the logs hold of the table has landed, under the same names."
 
 
 #: The changes of tables, and which of them, by ``seq``, were made with foreign_key_checks off.
-Changes = Callable[[Sequence[Name], Until | None], tuple[Any, Callable[[Integers], Flags]]]
+Changes = Callable[[Sequence[TableId], Until | None], tuple[Any, Callable[[Integers], Flags]]]
 
 
 def state_of(
@@ -137,7 +137,7 @@ def _named(files: list[str], file: str) -> str:
     return found[0]
 
 
-def facts_of_table(ledger: Ledger, name: Name, boundaries: list[Boundary]) -> TableFacts:
+def facts_of_table(ledger: Ledger, name: TableId, boundaries: list[Boundary]) -> TableFacts:
     """The table's columns and key after some boundaries."""
     told = None
     for boundary in boundaries:

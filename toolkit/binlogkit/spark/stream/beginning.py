@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from binlogkit.constants import TableId
 from binlogkit.errors import EmptyInputError, InputError, UsageError
 from binlogkit.frames.schema import batch_schema
 from binlogkit.frames.snapshots.reading import read_snapshots
-from binlogkit.frames.snapshots.snapshot import Name, Snapshot, TableSnapshot
+from binlogkit.frames.snapshots.snapshot import Snapshot, TableSnapshot
 from binlogkit.frames.tables import united
 from binlogkit.log.states.bases.bases import Bases, facts_of
 from binlogkit.rows.filters import parse_table_name
@@ -156,5 +157,5 @@ def _read(base: str, wanted: Any) -> list[Snapshot]:
     return read_snapshots(base, wanted, _untyped)
 
 
-def _untyped() -> tuple[Name, list[pa.Field]]:
+def _untyped() -> tuple[TableId, list[pa.Field]]:
     raise UsageError("a base in CSV or JSON lines defines no columns: write the state as Parquet")

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses._cells import Cells, image_cells
-from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, roots, runs
 from binlogkit.analyses.undoing.dependents.values import Column, exact_codes, joined
+from binlogkit.constants import TableId
 from binlogkit.rows.schema import TableDefinition
 
 
@@ -55,7 +55,7 @@ class TableChanges:
     all tables; ``key``: the key's columns; ``was``, ``now``: which have an image before, after.
     """
 
-    name: Name
+    name: TableId
     key: tuple[str, ...]
     definitions: tuple[TableDefinition, ...]
     parts: list[ChangedCells]

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._change import CHANGE
-from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.chains import (
@@ -24,6 +23,7 @@ from binlogkit.analyses.undoing.dependents.chains import (
 )
 from binlogkit.analyses.undoing.dependents.gathered import BELOW, PLACE, Gathered
 from binlogkit.analyses.undoing.dependents.links import all_links, of_equal_rows
+from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import arrow_schema, fields
 
 #: A change that depends on a chosen one; for conflicts, a chosen one with a dependent that stays.
@@ -71,7 +71,7 @@ def dependences(
     chosen: Integers,
     *,
     struck: bool,
-    complete: frozenset[Name],
+    complete: frozenset[TableId],
     by_transaction: bool = False,
 ) -> Dependences:
     """What depends on chosen changes; see the package.
@@ -107,7 +107,7 @@ def dependences(
     )  # fmt: skip
 
 
-def _of_equal_rows(changes: Gathered, back: Flags, complete: frozenset[Name]) -> list[Links]:
+def _of_equal_rows(changes: Gathered, back: Flags, complete: frozenset[TableId]) -> list[Links]:
     found = list[Links]()
     for name, events in changes.tables.items():
         if not events.key:

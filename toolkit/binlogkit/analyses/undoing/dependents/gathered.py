@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.codes import Integers, runs
 from binlogkit.analyses.undoing.dependents.events import ChangedCells, TableChanges
+from binlogkit.constants import TableId
 from binlogkit.frames.schema import common_types
 from binlogkit.rows.schema import TableDefinition
 
@@ -29,15 +29,15 @@ class Gathered:
     def __init__(
         self, batches: Iterable[pa.RecordBatch], definitions: Iterable[TableDefinition]
     ) -> None:
-        known: dict[Name, list[TableDefinition]] = {}
+        known: dict[TableId, list[TableDefinition]] = {}
         for told in definitions:
             known.setdefault((told.db, told.table), []).append(told)
-        by_name: dict[Name, list[pa.RecordBatch]] = {}
+        by_name: dict[TableId, list[pa.RecordBatch]] = {}
         for batch in batches:
             if batch.num_rows:
                 name = (batch["db"][0].as_py(), batch["table"][0].as_py())
                 by_name.setdefault(name, []).append(_kept(batch))
-        self.tables: dict[Name, TableChanges] = {}
+        self.tables: dict[TableId, TableChanges] = {}
         first, places = 0, []
         for name, found in by_name.items():
             parts = _in_order(found)

@@ -7,7 +7,6 @@ from functools import reduce
 
 import numpy as np
 
-from binlogkit.analyses.point_in_time.boundary import Name
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.chains import (
@@ -21,6 +20,7 @@ from binlogkit.analyses.undoing.dependents.chains import (
 )
 from binlogkit.analyses.undoing.dependents.events import TableChanges, changed_unit
 from binlogkit.analyses.undoing.dependents.values import Column, equal_codes, exact_codes, joined
+from binlogkit.constants import TableId
 
 
 def of_rows(events: TableChanges, units: Iterable[Sequence[str]]) -> Iterator[Links]:
@@ -203,7 +203,7 @@ def of_equal_rows(events: TableChanges, chosen: Flags, *, complete: bool) -> Ite
 
 
 def all_links(
-    tables: Mapping[Name, TableChanges], keys: Iterable[Reference], *, struck: bool
+    tables: Mapping[TableId, TableChanges], keys: Iterable[Reference], *, struck: bool
 ) -> list[Links]:
     """The chains between all changes of tables, except those of equal rows; ``struck``: whether
     foreign keys cascade without logging."""
@@ -224,10 +224,10 @@ def all_links(
     return [links for links in found if len(links.chain)]
 
 
-def _distant(references: Iterable[Reference]) -> set[tuple[Name, Name]]:
+def _distant(references: Iterable[Reference]) -> set[tuple[TableId, TableId]]:
     """Tables whose rows cascades may reach through another table, each with the table above."""
     near = {(key.parent, key.child) for key in references if key.cascades}
-    found, far = near, set[tuple[Name, Name]]()
+    found, far = near, set[tuple[TableId, TableId]]()
     while found:
         found = {(a, c) for a, b in found for parent, c in near if parent == b} - far
         far |= found

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from binlogkit.constants import TableId
 from binlogkit.errors import InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.transaction_facts import GTID, gtid_array
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
     from binlogkit.rows.window import Window
 
-Name = tuple[str, str]
 
 BASE = "base"  # the code of gaps between a base and the log
 _BEFORE_FILE = ("file_missing", "gtid_gap", "next_name")  # of gaps between a file and the last
@@ -312,10 +312,10 @@ class Bases:
     def __init__(
         self,
         found: Sequence[Snapshot],
-        more: Callable[[Collection[Name]], Iterable[Snapshot]] = lambda _: (),
+        more: Callable[[Collection[TableId]], Iterable[Snapshot]] = lambda _: (),
     ) -> None:
         self._more = more
-        self.tables: dict[Name, TableSnapshot] = {}
+        self.tables: dict[TableId, TableSnapshot] = {}
         for one in found:
             for name, table in one.tables.items():
                 if name in self.tables:
@@ -340,7 +340,7 @@ class Bases:
         """Which transactions of a log they hold."""
         return Since(log, self.file, self.pos, self.gtids)
 
-    def of(self, names: Iterable[Name]) -> dict[Name, TableSnapshot]:
+    def of(self, names: Iterable[TableId]) -> dict[TableId, TableSnapshot]:
         """The tables of these names in the bases."""
         names = list(names)
         lacking = [name for name in names if name not in self.tables]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
-Name = tuple[str, str]
 _KEYS = re.compile(r"\b(PRIMARY|UNIQUE)\b", re.IGNORECASE)
 _HARMLESS = ("truncate", "statement_write")
 

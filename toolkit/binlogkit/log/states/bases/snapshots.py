@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.states.bases.bases import Bases
@@ -14,7 +15,7 @@ from binlogkit.rows.filters import parse_table_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.frames.snapshots.snapshot import Name, Snapshot
+    from binlogkit.frames.snapshots.snapshot import Snapshot
     from binlogkit.log.streams import Streams
 
 
@@ -36,7 +37,7 @@ def bases_of(
     given = list(base) if isinstance(base, (list, tuple)) else [base]
     place = file, pos, gtids
 
-    def read(wanted: Collection[Name | str] | None, of: list[Any]) -> list[Snapshot]:
+    def read(wanted: Collection[TableId | str] | None, of: list[Any]) -> list[Snapshot]:
         return [one for item in of for one in _read(log, item, place, tables or (), wanted)]
 
     if tables is None:
@@ -52,7 +53,7 @@ def _read(
     base: Any,
     at: tuple[str | None, int | None, GtidSet | None],
     tables: Sequence[str],
-    wanted: Collection[Name | str] | None,
+    wanted: Collection[TableId | str] | None,
 ) -> list[Snapshot]:
     from binlogkit.frames.snapshots.reading import read_snapshots
     from binlogkit.frames.snapshots.snapshot import Snapshot
@@ -73,21 +74,21 @@ def _is_server(base: Any) -> bool:
 def _of_server(
     url: str,
     at: tuple[str | None, int | None, GtidSet | None],
-    wanted: Collection[Name | str] | None,
+    wanted: Collection[TableId | str] | None,
 ) -> Snapshot:
     from binlogkit.frames.snapshots.server import ServerTables
 
     if any(part is not None for part in at):
         raise UsageError("a server says itself where its tables are in its logs")
 
-    def is_wanted(name: Name) -> bool:
+    def is_wanted(name: TableId) -> bool:
         return wanted is None or name in wanted or name[1] in wanted
 
     with ServerTables(url, is_wanted) as found:
         return found.snapshot()
 
 
-def _columns(log: Streams, tables: Sequence[str]) -> tuple[Name, list[pa.Field]]:
+def _columns(log: Streams, tables: Sequence[str]) -> tuple[TableId, list[pa.Field]]:
     """The one wanted table, and its columns: from --schema, else from table maps."""
     from binlogkit.frames.arrow_types import column_field
     from binlogkit.rows.defined import column_of

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
     from binlogkit.rows.window import Window
 
-Name = tuple[str | None, str, str]  # source, database, table
+SourceTable = tuple[str | None, str, str]  # source, database, table
 
 _KEPT = 1000  # contradictions of one table that are reported one by one
 _NEEDED = ("seq", "tx", "xid", "file", "pos", "inner", *DIGESTS)
@@ -94,7 +94,7 @@ class Checked:
     the first with another, if no DDL in the log lies between.
     """
 
-    name: Name
+    name: SourceTable
     changes: int = 0
     compared: int = 0
     count: int = 0
@@ -124,19 +124,19 @@ class ImageChecks:
 
     def __init__(self, log: Streams, wanted: Filters | None = None) -> None:
         self._wanted = Filters() if wanted is None else wanted
-        self._unread: set[Name] = set()  # tables with rows that are not taken
+        self._unread: set[SourceTable] = set()  # tables with rows that are not taken
         self._outcomes = Outcomes(Point(log, {}), None)
         self._told = Boundaries(Filters())
         self._boundaries: list[tuple[str | None, Boundary]] = []  # and the sources of their logs
         self._folded = False
         self._next = 0
         self._savepoints = _Savepoints()
-        self._rows: dict[Name, Rows] = {}
-        self._shapes: dict[Name, tuple[Any, ...]] = {}
-        self._maps: dict[Name, tuple[_Map, Change]] = {}
-        self._ignored: set[Name] = set()  # tables whose engine keeps no rows
+        self._rows: dict[SourceTable, Rows] = {}
+        self._shapes: dict[SourceTable, tuple[Any, ...]] = {}
+        self._maps: dict[SourceTable, tuple[_Map, Change]] = {}
+        self._ignored: set[SourceTable] = set()  # tables whose engine keeps no rows
         self._open: list[tuple[TableSchema, pa.RecordBatch]] = []  # not decided yet
-        self.checked: dict[Name, Checked] = {}
+        self.checked: dict[SourceTable, Checked] = {}
         self.version = (0, 0, 0)
 
     def take_window(self, window: Window) -> None:
@@ -198,7 +198,7 @@ class ImageChecks:
 
     # ---- rows ---------------------------------------------------------------------------------
 
-    def may_cascade(self, name: Name, since: int, until: int) -> bool:
+    def may_cascade(self, name: SourceTable, since: int, until: int) -> bool:
         """Whether a foreign key may have changed rows of the table between two places.
 
         It may have if its parent was changed there, or the parent's parent.
@@ -213,7 +213,7 @@ class ImageChecks:
             above += [more for more in known.cascades if more not in above]
         return False
 
-    def name_of(self, schema: TableSchema) -> Name:
+    def name_of(self, schema: TableSchema) -> SourceTable:
         """The table's name as the server stores it."""
         db, table = schema.name
         return (schema.source, *((db.lower(), table.lower()) if self._folded else (db, table)))
@@ -253,7 +253,7 @@ class ImageChecks:
             checked.redefined = checked.redefined or (before[1], _change(batch, 0))
         self._maps[name] = told, last
 
-    def _of(self, name: Name, schema: TableSchema) -> Rows | None:
+    def _of(self, name: SourceTable, schema: TableSchema) -> Rows | None:
         """The rows of a table; None if they cannot be distinguished."""
         checked = self.checked.setdefault(name, Checked(name))
         checked.cascades = schema.cascades or checked.cascades
@@ -278,7 +278,7 @@ class ImageChecks:
             checked.reason = _NO_IMAGE if rows.complete else _NO_KEY
         return rows
 
-    def _take(self, name: Name, rows: Rows, batch: pa.RecordBatch) -> None:
+    def _take(self, name: SourceTable, rows: Rows, batch: pa.RecordBatch) -> None:
         checked, before = self.checked[name], rows.compared
         found = rows.take(batch)
         checked.changes += batch.num_rows
@@ -325,7 +325,7 @@ class ImageChecks:
                 if boundary.concerns(name[1:]):
                     self._rows[name].forget()
 
-    def _rename(self, old: Name, new: Name) -> None:
+    def _rename(self, old: SourceTable, new: SourceTable) -> None:
         self._rows.pop(new, None)
         self._shapes.pop(new, None)
         if old in self._rows and old not in self._unread:

@@ -18,7 +18,7 @@ from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.errors import DamageError, InputError, printable
 from binlogkit.frames.records import struct_records
-from binlogkit.log.states.images.checks import Change, Checked, ImageChecks, Name
+from binlogkit.log.states.images.checks import Change, Checked, ImageChecks, SourceTable
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import Finding, Gap, Grade, Place
@@ -45,7 +45,7 @@ class Contradiction:
     may have done it, which no log up to 9.5 shows.
     """
 
-    name: Name
+    name: SourceTable
     kind: Break | None
     key: dict[str, Any]
     known: Change | None

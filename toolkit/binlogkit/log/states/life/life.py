@@ -9,9 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.analyses._savepoints import undone_ranges
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.log.filter_warnings import others
-from binlogkit.log.states.doubts import Name, doubt, doubts_of, noted, of_gaps, with_more
+from binlogkit.log.states.doubts import doubt, doubts_of, noted, of_gaps, with_more
 from binlogkit.log.states.forwards import full_name, transactional_of
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.images.contradictions import Contradiction, unlogged
@@ -110,7 +111,7 @@ class _Looking:
         self._sources = frozenset(texts("source", how.get("source")))
         gathered = self._gathered = Candidates(value)
 
-        def watch(reading: StateReading, name: Name, batch: pa.RecordBatch) -> None:
+        def watch(reading: StateReading, name: TableId, batch: pa.RecordBatch) -> None:
             key = reading.history.key(name, int(batch["seq"][0].as_py()))
             gathered.take(batch, tuple(key_columns or key), written_table_name(*name))
 
@@ -225,7 +226,7 @@ class _Looking:
         return gathered
 
     def _missing(
-        self, names: list[Name], above: list[str], tracked: set[str]
+        self, names: list[TableId], above: list[str], tracked: set[str]
     ) -> list[dict[str, Any]]:
         """Findings about gaps in which the row may have changed, also by foreign keys of the tables
         ``above``, and about changes outside the log."""
@@ -233,7 +234,7 @@ class _Looking:
         gaps = [gap for gap in self._gaps if gap.concerns(told)]
         return of_gaps([*gaps, *(found.gap() for found in self._shown(names, tracked))])
 
-    def _shown(self, names: list[Name], tracked: set[str]) -> Iterator[Contradiction]:
+    def _shown(self, names: list[TableId], tracked: set[str]) -> Iterator[Contradiction]:
         for found in self._contradictions:
             text = json.dumps(list(found.key.values()), ensure_ascii=False, separators=(",", ":"))
             if found.name[1:] in names and (text in tracked or found.kind is None):
