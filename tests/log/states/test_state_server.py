@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pymysql
 import pytest
 
 import binlogkit as bk
@@ -83,3 +84,25 @@ def test_a_merge_table_where_names_are_stored_in_small_letters(
     (finding,) = (f for f in told if f["finding"] == "merge")
     assert pos <= finding["pos"] < end and "m.both" in finding["meaning"]
     assert "merge" not in log.state("m.two", at=(name, pos)).findings.column("finding").to_pylist()
+
+
+@pytest.mark.parametrize("series", ["5.7", "8.0", "9"])
+def test_table_maps_that_a_failed_statement_left(series: str, tmp_path: Path) -> None:
+    """They are no statement that lacks rows."""
+    options = {"gtid-mode": "OFF", "enforce-gtid-consistency": "OFF"}
+    with shared_server(ServerSpec(series, options)) as server:
+        server.query("DROP DATABASE IF EXISTS maps")
+        with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
+            for statement in (
+                "FLUSH BINARY LOGS", "CREATE DATABASE maps",
+                "CREATE TABLE maps.p (id INT PRIMARY KEY)",
+                "CREATE TABLE maps.m (id INT PRIMARY KEY, v INT) ENGINE = MyISAM",
+                "INSERT INTO maps.p VALUES (1), (4)", "INSERT INTO maps.m VALUES (1, 1), (4, 4)",
+            ):  # fmt: skip
+                cursor.execute(statement)
+            with pytest.raises(pymysql.err.IntegrityError):
+                cursor.execute("UPDATE maps.p JOIN maps.m ON p.id = m.id SET p.id = 9, m.v = 2")
+        log = bk.open(str(server.copy_binlog(server.binlog_names()[-1], tmp_path)))
+    events = log.events()["type"].tolist()
+    assert events[-2:] == ["TABLE_MAP_EVENT", "QUERY_EVENT"]
+    assert [state.determined for state in log.states()] == [True, True]

@@ -94,3 +94,38 @@ def test_a_key_whose_action_was_changed_is_another(server: Server, tmp_path: Pat
     else:
         assert "does not tell of: changed.c.fk" in verdict
     assert story.run("SELECT * FROM c") == [(2,)]
+
+
+def test_a_key_that_cascades_updates_and_was_added_later(server: Server, tmp_path: Path) -> None:
+    """No row followed the change then, so none may follow it back; and one that did follows."""
+    story = Story(server, tmp_path, "laterkey")
+    story.run("CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE c (id INT PRIMARY KEY, up INT)",
+              "INSERT INTO p VALUES (1), (2)", "INSERT INTO c VALUES (50, 5)")  # fmt: skip
+    story.mark()
+    story.run(
+        "UPDATE p SET id = 5 WHERE id = 1",
+        "ALTER TABLE c ADD FOREIGN KEY (up) REFERENCES p (id) ON UPDATE CASCADE",
+    )
+    assert str(story.undo()[-1]).startswith("rolled back")
+    assert story.run("SELECT up FROM c") == [(5,)]
+    story.mark()
+    story.run("UPDATE p SET id = 6 WHERE id = 5")
+    assert story.undo()[-1] == "committed"
+    assert story.run("SELECT up FROM c") == [(5,)]
+    assert story.run("SELECT id FROM p ORDER BY id") == [(2,), (5,)]
+
+
+def test_what_stays_although_others_are_undone_with_it(server: Server, tmp_path: Path) -> None:
+    """A change that is refused has a dependent that is not undone either."""
+    story = Story(server, tmp_path, "stays")
+    story.run(
+        "CREATE TABLE p (id INT PRIMARY KEY)",
+        "CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (id))",
+    )
+    story.mark()
+    story.run("INSERT INTO p VALUES (1)", "INSERT INTO c VALUES (1)")
+    stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
+    story.run("TRUNCATE c")
+    plans = story.log().undo(start_position=story.pos, stop_position=stop, mode="cascade")
+    assert [bool(plan["refused"]) for plan in plans] == [True, True]
+    assert "1 chosen change is refused" in plans.later[0]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from binlogkit.analyses.point_in_time.boundary import Boundary, lineage
 from binlogkit.constants import TableId
 from binlogkit.rows.ddl.keys import NO_ACTION
 from binlogkit.rows.schema import TableDefinition
@@ -15,7 +16,8 @@ from binlogkit.rows.schema import TableDefinition
 class Reference:
     """Rows of ``child`` refer by ``columns`` to rows of ``parent`` by ``referenced``, as many.
 
-    ``on_delete``, ``on_update``: as of :class:`binlogkit.rows.schema.ForeignKey`.
+    ``on_delete``, ``on_update``: as of :class:`binlogkit.rows.schema.ForeignKey`; ``since``: the
+    place (``seq``) of the statement that added the key, -1 if no log shows it.
     """
 
     child: TableId
@@ -24,6 +26,7 @@ class Reference:
     referenced: tuple[str, ...]
     on_delete: str = NO_ACTION
     on_update: str = NO_ACTION
+    since: int = -1
 
     @property
     def cascades(self) -> bool:
@@ -50,6 +53,23 @@ def references(definitions: Iterable[TableDefinition]) -> tuple[Reference, ...]:
                 actions = key.on_delete, key.on_update
                 found.append(Reference(name, key.columns, parent, referenced, *actions))
     return tuple(found)
+
+
+def added_at(keys: Iterable[Reference], boundaries: Sequence[Boundary]) -> Iterator[Reference]:
+    """The keys, each with the place from which on it was there."""
+    for key in keys:
+        names = lineage(boundaries, key.child)
+        places = (
+            b.seq
+            for b in reversed(boundaries)
+            if b.name in names and _has(b.definition, key) and not _has(b.before, key)
+        )
+        yield replace(key, since=next(places, -1))
+
+
+def _has(definition: TableDefinition | None, key: Reference) -> bool:
+    own = () if definition is None else definition.foreign
+    return any((k.columns, k.on_update) == (key.columns, key.on_update) for k in own)
 
 
 def _key(table: TableDefinition | None) -> Sequence[str]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells, constant_cells, image_cells
+from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.conversion import LOST, defined_field
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing._later_ddl import Fate
@@ -166,10 +167,11 @@ class Planner:
         limit_one = there & (not self.facts.key)
         notes = Reasons(no_texts(len(every)))
         notes.add(left, "not compared: ", *_names(draft.left_out))
+        unreferred = list(draft.unreferred(self.referring, batch["seq"].to_numpy()))
         return PlanColumns(
             batch, self.backwards, kind, draft.chosen(draft.set, draft.new),
             draft.chosen(draft.where, old), limit_one, reasons.texts, notes.texts,
-            list(draft.kept()), list(draft.unreferred(self.referring)), skipped,
+            list(draft.kept()), unreferred, skipped,
         )  # fmt: skip
 
     def _not_committed(self, batch: pa.RecordBatch) -> pa.StringArray:
@@ -337,11 +339,14 @@ class _Draft:
         if self.kind == "update" and there.any():
             yield from ((column, there) for column in self.stamps)
 
-    def unreferred(self, referring: Iterable[Reference]) -> Iterator[tuple[Reference, Mask]]:
+    def unreferred(
+        self, referring: Iterable[Reference], seqs: Integers
+    ) -> Iterator[tuple[Reference, Mask]]:
         """The foreign keys by which no row may refer to which of the rows that are not refused.
 
         With a deleted row, others would be deleted or lose their reference; an update can have this
-        effect, too.
+        effect, too. By a key that cascades updates, and was added after the change (``seqs``), none
+        followed the row then: those that refer to it now would follow it back.
         """
         there = self.reasons.none()
         if not there.any():
@@ -349,12 +354,14 @@ class _Draft:
         if self.kind == "delete":
             yield from ((key, there) for key in referring if key.on_delete != NO_ACTION)
         elif self.kind == "update":
-            for key in (key for key in referring if key.on_update == "SET NULL"):
+            for key in (key for key in referring if key.on_update in ("SET NULL", "CASCADE")):
                 if key.child == key.parent:
                     continue  # InnoDB refuses such changes within one table
                 wanted = {column.lower() for column in key.referenced}
                 touched = [rows for c, rows in self.set.items() if c.lower() in wanted]
                 rows = there & _any(touched, self.every)
+                if key.on_update == "CASCADE":
+                    rows &= seqs < key.since
                 if rows.any():
                     yield key, rows
 

@@ -27,7 +27,7 @@ from binlogkit.analyses._frames import (
 from binlogkit.analyses._savepoints import undone_mask, undone_ranges
 from binlogkit.analyses._tasks import arriving
 from binlogkit.analyses.point_in_time.boundary import read_boundaries
-from binlogkit.analyses.references import Reference
+from binlogkit.analyses.references import Reference, added_at
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.analyses.undoing._planner import Facts, Planner
 from binlogkit.analyses.undoing.blocked import Blocked
@@ -113,9 +113,10 @@ def pieces(
     tables, a table's last one counts; the rest as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
-    later = LaterDDL(read_boundaries(boundaries))
+    happened = read_boundaries(boundaries)
+    later = LaterDDL(happened)
     parents: dict[tuple[str, str], list[Reference]] = {}
-    for key in referring:
+    for key in added_at(referring, happened):
         parents.setdefault(key.parent, []).append(key)
     no_empty = {
         (d.db, d.table): {c.name for c in d.columns if c.labels and "" not in c.labels}

@@ -20,6 +20,7 @@ from binlogkit.log.states.bases.bases import (
 )
 from binlogkit.log.states.bases.snapshots import bases_of
 from binlogkit.log.states.doubts import (
+    UNNAMED,
     cascading_columns,
     doubt,
     doubts_of,
@@ -216,6 +217,10 @@ class States:
         emptied = any(b.empties and b.name == name and reach.counts(b.tx) for b in boundaries)
         if not emptied or len(names) > 1:
             doubts += doubts_of_bases(own, layout)
+        fields = [field.name for field in state.rows.schema.field("values").type]
+        told = any(one["meaning"] == UNNAMED for one in doubts)
+        if begins and not told and any(name.startswith("@") for name in fields):
+            doubts.append(doubt("base", UNNAMED))
         if name not in history.layouts and not made and not own:
             there = others(TableName(*name), log.met)
             doubts.append(doubt("unknown_table", f"The log does not name this table{there}."))

@@ -80,7 +80,8 @@ def dependent(found: Dependences, mode: str, added: Dependences | None) -> tuple
     elif found.dependents.num_rows:
         hard = len(set(found.conflicting.tolist()) - set(found.overwritten.tolist()))
         soft = found.conflicts.num_rows - hard
-        counts = [(found.conflicts.num_rows, mode)]
+        # What the mode cascade does not undo with the others is refused.
+        counts = [(found.conflicts.num_rows, "refuse" if mode == "cascade" else mode)]
         if mode == "force":
             counts = [(soft, "force"), (hard, "refuse")]
         done = ", ".join(

@@ -42,7 +42,7 @@ class StatementChecks:
         self._earlier: dict[int, tuple[str, str]] = {}
         self._unmapped: set[int] = set()
         self._early = False
-        self._in_statement = False
+        self._in_statement = self._begun = False  # begun: rows of it came, not only table maps
         self._odd = False  # damage in the statement: the kernel may not know of it
 
     def take(
@@ -67,9 +67,10 @@ class StatementChecks:
             last = max(last, int(runs.lasts[runs.ended][-1]))
         if last >= a:
             self._maps.clear()
-            self._in_statement = False
-        maps = events.types[a:b] == EventType.TABLE_MAP_EVENT
-        here = np.flatnonzero(maps & (events.notes[a:b] & LOOK == 0)) + a
+            self._in_statement = self._begun = False
+        types, plain = events.types[a:b], events.notes[a:b] & LOOK == 0
+        self._begun |= bool((ROWS_EVENTS[types] & plain)[max(last + 1 - a, 0) :].any())
+        here = np.flatnonzero((types == EventType.TABLE_MAP_EVENT) & plain) + a
         if not len(here):
             return
         slots = events.stretch.entries["slot"][here]
@@ -115,7 +116,7 @@ class StatementChecks:
     def damaged(self) -> None:
         """Forget the open statement: a part of it is lost."""
         self._maps.clear()
-        self._in_statement = False
+        self._in_statement = self._begun = False
         self._odd = True
 
     def _map(self, events: WindowEvents, i: int) -> list[Found]:
@@ -159,17 +160,21 @@ class StatementChecks:
             if earlier is not None and not self._facts.relay:  # whose server may have restarted
                 told = replace(told, tables=frozenset([".".join(earlier)]))
             yield i, _ROWS, told
-        self._in_statement = not ends
+        self._in_statement = self._begun = not ends
         if ends:
             self._maps.clear()
             self._unmapped.clear()
             self._odd = False
 
     def _transaction_ends(self, events: WindowEvents, i: int) -> Iterator[Found]:
-        """A transaction ended with this event: no statement may be open."""
-        if self._in_statement:
+        """A transaction ended with this event: no statement may be open.
+
+        Table maps without rows are none: a statement that failed leaves them behind where it had
+        written tables of an engine without transactions (8.0.31, 9.7.4).
+        """
+        if self._begun:
             tables = ", ".join(".".join(name) for name, _ in self._maps.values())
             text = f"the transaction ends inside a statement over {tables}"
             yield i, _OPEN, finding("statement_not_ended", self._place(events, i), text)
         self._maps.clear()
-        self._in_statement = self._odd = False
+        self._in_statement = self._begun = self._odd = False
