@@ -135,7 +135,7 @@ def test_a_mydumper_that_belongs_nowhere(tmp_path: Path, metadata: str, reason: 
         ({"metadata": OLD, "s.t.sql": 'INSERT INTO t VALUES (1,CONVERT("j" USING latin1),"c");'},
          "no literal"),
         ({"metadata": OLD, "s.t-schema-create.sql": "CREATE DATABASE `s.t`;",
-          "s.t.u-schema.sql": "CREATE TABLE u (a int);"}, "of which database"),
+          "s.t.u-schema.sql": "CREATE TABLE u (a int);"}, "which database"),
     ],
 )  # fmt: skip
 def test_a_mydumper_that_is_refused(tmp_path: Path, files: Files, reason: str) -> None:

@@ -92,7 +92,7 @@ def test_a_right_undo(each: Machine, image: str, tmp_path: Path) -> None:
     assert proof.verdict == "committed"
     assert changed(proof) == [("t", "update", '{"id": 1}'), ("t", "update", '{"id": 2}')]
     assert proof.differences("play", "images", "replay").num_rows == 0
-    held = [note for note in proof.notes if "against images only" in note]
+    held = [note for note in proof.notes if "with images only" in note]
     assert bool(held) == (image == "FULL")  # the last update's image holds what was undone
     table = {one.name: one for one in proof.tables}["d", "t"]
     assert (table.before, table.after, table.updated, table.wrong) == (3, 3, 2, 0)
@@ -111,7 +111,7 @@ def test_a_part_of_a_transaction_and_a_table_without_a_key(
     proof = bk.open(str(path)).undo(op="delete", table="d.bare").prove(server=disposable)
     assert proof.equal and not proof.replayed
     assert changed(proof) == [("bare", "insert", None)] * 2
-    assert "not whole transactions" in " ".join(proof.notes)
+    assert "not all transactions are undone whole" in " ".join(proof.notes)
 
 
 def test_a_trigger_makes_an_undo_wrong(machine: Machine, tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def test_logs_that_go_before_they_are_read(logs: Path, tmp_path: Path) -> None:
     (logs / first.name).unlink()
     assert not made.batch()  # they may come back
     shutil.copy(second, logs)
-    with pytest.raises(InputError, match=r"000001: is gone \(purged\), and nothing tells"):
+    with pytest.raises(InputError, match=r"000001: is gone \(purged\), and it is not known"):
         made.batch()
 
     made = begun()
