@@ -109,7 +109,7 @@ EDITS: list[tuple[Callable[[Pieces], None], list[str]]] = [
     (without(0), ["no_gtid", "sequence_gap"]),
     (without(1), ["no_begin", "length_mismatch"]),
     (without(2), ["rows_without_map", "length_mismatch"]),
-    (without(3), ["length_mismatch", "statement_not_ended"]),
+    (without(3), ["length_mismatch"]),
     (without(4), ["unfinished_transaction"]),
     (lost_transaction, ["sequence_gap"]),
     (doubled_transaction, ["gtid_repeated", "sequence_back"]),

@@ -162,7 +162,7 @@ CREATE = "USE d;\nCREATE TABLE t (a INT PRIMARY KEY, b INT AS (a + 1), c INT INV
         ("INSERT INTO t (a, x) VALUES (1, 2)", "columns that the table does not have"),
         ("INSERT INTO t (a, a) VALUES (1, 2)", "columns that the table does not have"),
         ("INSERT INTO t SELECT 1", "not understood"),
-        ("INSERT INTO t (a, c) VALUES (1, 2) ON DUPLICATE KEY UPDATE c = 1", "told apart"),
+        ("INSERT INTO t (a, c) VALUES (1, 2) ON DUPLICATE KEY UPDATE c = 1", "cannot be separated"),
         ("INSERT INTO t (a, c) VALUES", "no rows"),
         ("UPDATE t SET c = 1", "after its CREATE TABLE"),
         ("ALTER TABLE t ADD d INT", "after its CREATE TABLE"),

@@ -58,18 +58,29 @@ def references(definitions: Iterable[TableDefinition]) -> tuple[Reference, ...]:
 def added_at(keys: Iterable[Reference], boundaries: Sequence[Boundary]) -> Iterator[Reference]:
     """The keys, each with the place from which on it was there."""
     for key in keys:
-        names = lineage(boundaries, key.child)
-        places = (
-            b.seq
-            for b in reversed(boundaries)
-            if b.name in names and _has(b.definition, key) and not _has(b.before, key)
-        )
-        yield replace(key, since=next(places, -1))
+        yield replace(key, since=_added(key, boundaries))
 
 
-def _has(definition: TableDefinition | None, key: Reference) -> bool:
+def _added(key: Reference, boundaries: Sequence[Boundary]) -> int:
+    """The place of the statement that added a key, -1 if there is none."""
+    names, columns = lineage(boundaries, key.child), key.columns
+    for boundary in reversed(boundaries):
+        if boundary.name not in names or boundary.conditional:
+            continue
+        made = _has(boundary.definition, columns, key)
+        if boundary.action == "create" and made:
+            return boundary.seq
+        if boundary.action == "alter" and boundary.alteration is not None:
+            old = {new: name for name, new in boundary.alteration.renamed.items()}
+            columns = tuple(old.get(column, column) for column in columns)
+            if made and boundary.before and not _has(boundary.before, columns, key):
+                return boundary.seq
+    return -1
+
+
+def _has(definition: TableDefinition | None, columns: tuple[str, ...], key: Reference) -> bool:
     own = () if definition is None else definition.foreign
-    return any((k.columns, k.on_update) == (key.columns, key.on_update) for k in own)
+    return any((k.columns, k.on_update) == (columns, key.on_update) for k in own)
 
 
 def _key(table: TableDefinition | None) -> Sequence[str]:
