@@ -186,30 +186,39 @@ def _end_before(carrier: Carrier, pos: int) -> int | None:
 
 def _event_around(carrier: Carrier, pos: int) -> RawEvent | None:
     """The event that begins before ``pos`` and ends after it."""
-    with suppress(DamageError, InputError, LimitError), carrier.open() as file:
-        if isinstance(file, LooseEvents) or (file.seekable() and _begins(file, pos)):
-            return None
-        for event in LogReader(carrier.name, file, on_damage="report", sink=lambda _: None):
-            if event.end_pos > pos:
-                return event if event.pos < pos else None
+    with suppress(DamageError, InputError, LimitError):
+        with carrier.open() as file:
+            if isinstance(file, LooseEvents) or _begins(file, pos):
+                return None
+        with carrier.open() as file:
+            return _around(carrier.name, file, pos)
+    return None
+
+
+def _around(name: str, file: BinaryIO, pos: int) -> RawEvent | None:
+    for event in LogReader(name, file, on_damage="report", sink=lambda _: None):
+        if event.end_pos > pos:
+            return event if event.pos < pos else None
     return None
 
 
 def _begins(file: BinaryIO, pos: int) -> bool:
     """Whether an event begins at ``pos``, as far as its own end shows; not at the log's end."""
-    file.seek(pos)
+    if file.seekable():
+        file.seek(pos)
+    else:
+        _read_up_to(file, pos)
     head = file.read(HEADER_LENGTH)
     if len(head) == HEADER_LENGTH:
         header = parse_header(head, HEADER_LENGTH)
         if header.size >= HEADER_LENGTH and header.log_pos == (pos + header.size) & _UINT32:
             return True
-    file.seek(0)
     return not head
 
 
 def _read_up_to(file: BinaryIO, pos: int) -> int:
-    """The log's size in bytes, counted up to about ``pos``."""
+    """The log's size in bytes, counted up to ``pos``, where the file stands then."""
     count = 0
-    while count < pos and (chunk := file.read(_CHUNK)):
+    while count < pos and (chunk := file.read(min(_CHUNK, pos - count))):
         count += len(chunk)
     return count

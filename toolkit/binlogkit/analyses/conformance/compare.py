@@ -162,9 +162,10 @@ class _Comparison:
         rows = printed.kind.partition("_")[2].startswith("rows")
         if not rows:
             self.transaction.event(printed, ours)
+        stored = self._stored_header(key, printed)
         if ours is not None:
             self.compared += 1
-            self._compare(key, ours, printed)
+            self._compare(key, ours, printed, stored)
         elif self.ours is not None:
             self._not_ours(key, printed)
         if printed.doubt:
@@ -172,14 +173,16 @@ class _Comparison:
         if self.groups is None:
             self.stored.pass_over(key)
         elif rows:
-            self.groups.event(self._row_facts(key, printed))
+            self.groups.event(self._row_facts(key, printed, stored))
         elif self.groups.idle:
             self.stored.pass_over(key)
         if self.groups is not None and printed.kind == "Start":
             said = {name: theirs for name, _, theirs in fields_of(printed)}
             self.groups.server = str(said.get("server_version", ""))
 
-    def _compare(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
+    def _compare(
+        self, key: Key, ours: Record, printed: PrintedEvent, stored: Mapping[str, Any] | None
+    ) -> None:
         self._type(key, ours, printed)
         self._field(key, "server_id", ours.get("server_id"), printed.server_id)
         timestamp = ours.get("timestamp")
@@ -192,13 +195,13 @@ class _Comparison:
         for name, mine, theirs in fields_of(printed, ours):
             if mine != theirs and not self._load_file(key, printed, ours):
                 self._field(key, name, mine, theirs)
-        self._header(key, ours, printed)
+        if stored is not None:
+            self._header(key, ours, printed, stored)
 
-    def _header(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
-        """By the event's own bytes, if they are at hand, what the text lacks."""
-        stored = self._stored_header(key, printed)
-        if stored is None:
-            return
+    def _header(
+        self, key: Key, ours: Record, printed: PrintedEvent, stored: Mapping[str, Any]
+    ) -> None:
+        """By the event's own bytes what the text does not have."""
         for name in _UNTOLD:
             have, want = ours.get(name), stored[name]
             told = name == "checksum" and printed.inner is None and "none" in (have, want)
@@ -304,9 +307,10 @@ class _Comparison:
 
     # Rows
 
-    def _row_facts(self, key: Key, printed: PrintedEvent) -> RowEventFacts:
+    def _row_facts(
+        self, key: Key, printed: PrintedEvent, header: Mapping[str, Any] | None
+    ) -> RowEventFacts:
         values = {**self.transaction.values, "server_id": printed.server_id}
-        header = self._stored_header(key, printed)
         if header is not None:
             values |= {name: header[name] for name in ("end_pos", "timestamp")}
         ends = b"STMT_END_F" in printed.head

@@ -13,14 +13,14 @@ Rows that are at hand as batches are first compared as bytes (block_rows.py).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from binlogkit.analyses.conformance.cell import Tables, TableVersion
 from binlogkit.analyses.conformance.our_records import Key, OurRows, Record, key_of
 from binlogkit.analyses.conformance.printed import PrintedRow
-from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
+from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction, Report
 from binlogkit.analyses.conformance.row_pair import Pair, as_printed, compare_rows, fits
 from binlogkit.analyses.conformance.rule import (
     EVENT_RULES,
@@ -31,8 +31,6 @@ from binlogkit.analyses.conformance.rule import (
 )
 from binlogkit.analyses.conformance.stored import StoredRow
 from binlogkit.analyses.conformance.stored_statement import StoredStatement
-
-Report = Callable[[Key, int | None, Difference], None]
 
 _AHEAD = 8
 _FRUITLESS = 50

@@ -73,6 +73,7 @@ _COLUMNS = re.compile(
 _CALL = re.compile(r"([^\s(),=<>!+*/%|&^~-]*)\s*\(")
 _MAY_CALL = re.compile(r"\b(?:TABLE|CALL|WITH)\b", re.IGNORECASE)
 _SELECT = re.compile(r"\bSELECT\b", re.IGNORECASE)
+_VALUES_ALONE = (["INSERT"], ["REPLACE"])  # without a SELECT: most statements of a log
 _LONGEST = 1 << 14  # of those that are looked at to their end
 
 
@@ -99,7 +100,10 @@ def read_tables(
         called = {found.upper() for found in _CALL.findall(plain)}
         if _MAY_CALL.search(plain) or called - _FUNCTIONS - _NO_FUNCTIONS - {""}:
             return None
-        found = _read(read(sql, session), len(_SELECT.findall(plain)))
+        selects = len(_SELECT.findall(plain))
+        if not selects and leading_words(sql, 1, session.mode, version) in _VALUES_ALONE:
+            return []
+        found = _read(read(sql, session), selects)
     except SchemaError:
         return None
     return None if found is None else [(db or default_db, table) for db, table in found]
