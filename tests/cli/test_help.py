@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
 from binlogkit.cli import cli
+from binlogkit.cli.help import EXAMPLES, GROUPS
 from binlogkit.reports.output import FORMATS
 
 Run = Callable[..., Any]
+
+SAMPLE = Path(__file__).parents[1] / "_data/8.0-row-full/incident/binlog.000001"
+_NEED_OTHERS = {"conform"}  # mysqlbinlog, another decoder's rows
 
 FILES = {"--schema", "--schema-from", "--charset", "--suppose", "--on-damage", "--verbose"}
 FILTERS = {
@@ -111,7 +118,8 @@ def test_help_names_each_option(run: Run, name: tuple[str, ...]) -> None:
             for option in (*parameter.opts, *parameter.secondary_opts):
                 assert re.search(rf"{option}\b", text), option
     for line in text.splitlines():
-        assert len(line) <= 80 or "|" in line  # click does not break a list of choices
+        # click does not break a list of choices
+        assert len(line) <= 80 or "|" in line or line.startswith("  binlogkit ")
 
 
 def test_formats_and_statuses_are_told(run: Run) -> None:
@@ -126,3 +134,41 @@ def test_usage_errors_show_how(run: Run) -> None:
     assert done.status == 2
     assert "--tabel" in done.complaint and "--table" in done.complaint
     assert done.complaint.endswith("(see binlogkit rows --help)")
+
+
+def test_commands_are_grouped_and_their_summaries_whole(run: Run) -> None:
+    text = run("--help").out.decode("utf-8")
+    assert "..." not in text.split("\n", 1)[1] and "Further:" not in text
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(CONTRACT)
+    places = [text.index(f"\n{title}:") for title in GROUPS]
+    assert places == sorted(places)
+
+
+def test_options_of_most_use_come_first(run: Run) -> None:
+    text = run("rows", "--help").out.decode("utf-8")
+    wanted = ("Examples:", "--table", "--where", "--columns", "--csv-raw", "--schema ")
+    places = [text.index(f"\n  {each}" if each[0] == "-" else f"\n{each}") for each in wanted]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    "example", [e for examples in EXAMPLES.values() for e in examples], ids=str
+)
+def test_examples_are_right(
+    run: Run, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = shlex.split(example)
+    command = COMMANDS[(words[0],)]
+    command.make_context(words[0], words[1:])
+    if words[1].startswith("binlog.0000") and words[0] not in _NEED_OTHERS:
+        shutil.copy(SAMPLE, tmp_path)
+        monkeypatch.chdir(tmp_path)
+        done = run(*words)
+        assert done.status == 0 or words[0] == "undo", done.err
+        assert done.out or len(list(tmp_path.iterdir())) > 1
+
+
+def test_each_command_has_two_examples() -> None:
+    listed = {name for names in GROUPS.values() for name in names} - {"fixtures"}
+    assert {name for name, lines in EXAMPLES.items() if len(lines) == 2} == listed

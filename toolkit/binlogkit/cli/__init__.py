@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from binlogkit import __version__
+from binlogkit.cli.help import write_commands
 from binlogkit.cli.progress import end_progress
 from binlogkit.cli.startup import process_is_ours
 from binlogkit.cli.status import FINDINGS, UNREADABLE, complain
@@ -70,6 +71,9 @@ class _Commands(click.Group):
             loaded: click.Command = point.load()
             return loaded
         return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_commands(self, ctx, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

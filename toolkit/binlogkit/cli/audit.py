@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     filter_options,
     filters_of,
@@ -32,7 +33,7 @@ _AS_THEY_ARE = (
 )  # fmt: skip
 
 
-@click.command("audit")
+@click.command("audit", cls=Command)
 @input_options
 @filter_options
 @click.option("--html", metavar="OUT", help="Write the evidence report as one HTML file.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.cli.connection_options import connection_options, settings_of
+from binlogkit.cli.help import Command
 from binlogkit.cli.progress import PATIENCE
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.signals import on_signals
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from binlogkit.sources.server.resume import Stop
 
 
-@click.command("capture")
+@click.command("capture", cls=Command)
 @connection_options
 @click.option("--out", required=True, metavar="DIR", help="The folder (made with mode 0700).")
 @click.option("--follow", is_flag=True, help="Continue until SIGINT or SIGTERM.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import input_options, open_input, output_of, output_options
 from binlogkit.cli.status import FINDINGS, WELL, complain, note, status_of
 from binlogkit.errors import InputError, UsageError
@@ -28,7 +29,7 @@ _COMPARING = (
 )  # fmt: skip
 
 
-@click.command("conform")
+@click.command("conform", cls=Command)
 @input_options
 @click.option(
     "--against",

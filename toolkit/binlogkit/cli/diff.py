@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     base_options,
     input_options,
@@ -23,7 +24,7 @@ from binlogkit.rows.filters import written_table_name
 _LOG = logging.getLogger(__name__)
 
 
-@click.command("diff")
+@click.command("diff", cls=Command)
 @input_options
 @click.option("--table", required=True, metavar="DB.T", help="The table.")
 @click.option(

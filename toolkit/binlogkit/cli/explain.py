@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import open_input, output_of, output_options, reading_options
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.errors import UsageError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 VIEW = ("offset", "length", "field", "raw", "value", "meaning")
 
 
-@click.command("explain")
+@click.command("explain", cls=Command)
 @click.argument("files", nargs=-1, metavar="[FILE...]")
 @click.option(
     "--at",

@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import input_options, open_input
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.log.index import Index
 
 
-@click.command("index")
+@click.command("index", cls=Command)
 @input_options
 @click.option("--out", required=True, metavar="DIR", help="The index: made, or brought up to date.")
 def command(out: str, **arguments: Any) -> int:

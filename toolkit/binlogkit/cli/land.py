@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import input_options, open_stored
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 
 
-@click.command("land")
+@click.command("land", cls=Command)
 @input_options
 @click.option("--out", required=True, metavar="DIR", help="The landing: made, or continued.")
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table; else all.")

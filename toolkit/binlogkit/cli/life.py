@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     index_option,
     input_options,
@@ -26,7 +27,7 @@ _VIEW = (
 )  # fmt: skip
 
 
-@click.command("life")
+@click.command("life", cls=Command)
 @input_options
 @click.option("--table", required=True, metavar="DB.T", help="The row's table.")
 @click.option(

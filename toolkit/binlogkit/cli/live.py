@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.status import WELL, note
 from binlogkit.signals import on_signals
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from binlogkit.livestate.views.view import ViewChange
 
 
-@click.command("live")
+@click.command("live", cls=Command)
 @click.argument("source", metavar="SOURCE")
 @click.option("--query", "file", required=True, metavar="FILE", help="A file with one SELECT.")
 @click.option("--table", multiple=True, metavar="DB.T", help="A table; else those of the query.")

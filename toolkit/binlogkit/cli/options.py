@@ -149,7 +149,10 @@ filter_options = apply(
     click.option("--table", multiple=True, metavar="DB.T", help="Only these tables (repeatable)."),
     click.option("--exclude-table", multiple=True, metavar="DB.T", help="Not these tables."),
     click.option(
-        "--op", multiple=True, type=click.Choice(OPS, case_sensitive=False), help="Only these."
+        "--op",
+        multiple=True,
+        type=click.Choice(OPS, case_sensitive=False),
+        help="Only these changes.",
     ),
     click.option("--gtid", metavar="SET", help="Only transactions of this GTID set."),
     click.option("--thread", type=_COUNT, multiple=True, help="Only these connection ids."),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     filter_options,
     filters_of,
@@ -68,7 +69,7 @@ def _command(
     command.__doc__ = meaning
     for option in options:
         command = option(command)
-    return click.command(name)(input_options(filter_options(output_options(command))))
+    return click.command(name, cls=Command)(input_options(filter_options(output_options(command))))
 
 
 def _events(log: Log, **filters: Unpack[FilterArgs]) -> Batches:

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import output_of, output_options
 from binlogkit.errors import InputError, SchemaError, UsageError
 
 
-@click.command("rules")
+@click.command("rules", cls=Command)
 @click.argument("statement")
 @click.option(
     "--schema",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.status import WELL, note
 
 
-@click.command("snapshot")
+@click.command("snapshot", cls=Command)
 @click.argument("server", metavar="mysql://USER@HOST:PORT")
 @click.option("--out", required=True, metavar="DIR", help="A new folder (made with mode 0700).")
 @click.option("--table", multiple=True, metavar="DB.T", help="The table (repeatable); else all.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.cli.engine import engine_options, landing_of, only, position, spark_of
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     base_options,
     index_option,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 
-@click.command("state")
+@click.command("state", cls=Command)
 @input_options
 @click.option("--table", multiple=True, metavar="DB.T", help="The table (repeatable); else all.")
 @click.option("--at", metavar="FILE:POS", help="After the transactions that end by this position.")

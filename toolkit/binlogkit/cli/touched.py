@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import output_of, output_options
 from binlogkit.cli.status import FINDINGS, WELL, complain
 from binlogkit.frames.fields.ledger import TOUCHED
@@ -14,7 +15,7 @@ from binlogkit.rows.filters import OPS
 _VIEW = ("file", "db", "table", "op", "rows", "first_timestamp", "last_timestamp", "damaged")
 
 
-@click.command("touched")
+@click.command("touched", cls=Command)
 @click.argument("index", metavar="DIR")
 @click.option("--table", multiple=True, metavar="DB.T", help="Only these tables (repeatable).")
 @click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     filter_options,
     filters_of,
@@ -119,7 +120,7 @@ def _script_command(command: Callable[..., int]) -> Callable[..., int]:
     return input_options(filter_options(command))
 
 
-@click.command("undo")
+@click.command("undo", cls=Command)
 @_script_command
 @click.option(
     "--prove",
@@ -153,7 +154,7 @@ def command(**arguments: Any) -> int:
     return _script(arguments, "undo")
 
 
-@click.command("redo")
+@click.command("redo", cls=Command)
 @_script_command
 def redo(**arguments: Any) -> int:
     """Print the SQL that makes the chosen changes again, first change first."""

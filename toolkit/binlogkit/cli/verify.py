@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import input_options, open_input, output_of, output_options
 from binlogkit.cli.progress import ended_by
 from binlogkit.cli.status import FINDINGS, WELL
 
 
-@click.command("verify", context_settings={"default_map": {"on_damage": "report"}})
+@click.command("verify", cls=Command, context_settings={"default_map": {"on_damage": "report"}})
 @input_options
 @click.option("--rows", is_flag=True, help="Decode all rows, not only those without a checksum.")
 @click.option(
