@@ -24,7 +24,7 @@ def test_records(run: Run) -> None:
         before, after = record["before"], record["after"]
         assert record["changed"] == [n for n in before if before[n] != after[n]] != []
     shown = run("diff", LOG, "--table", "keyed.pk", "--from", marks["inserted"])
-    assert shown.lines[0].split() == ["difference", "before", "after", "changed"]
+    assert shown.lines[0].split() == ["difference", "changes"]
 
 
 def test_what_is_not_determined(run: Run) -> None:

@@ -265,7 +265,7 @@ class TestTerminal:
         text = on_a_terminal(
             "from binlogkit.reports.output import *\n"
             "r = ({'file': 'binlog.000001', 'pos': i, 'q': 'select ' * 30} for i in range(150))\n"
-            "write_records(r, Output('table'))"
+            "write_records(r, Output('table', limit=0))"
         )
         lines = [line.split("\x1b[0m")[-1] for line in text.replace("\r", "").split("\n")]
         assert max(map(len, lines)) <= 80
@@ -279,13 +279,44 @@ class TestTerminal:
         assert "[1]" in text
         assert text.count("v" * 20) == 20
 
-    def test_a_huge_cell_is_shown_in_part_and_says_so(self) -> None:
+    def test_a_huge_cell_is_cut_after_three_lines(self) -> None:
         text = on_a_terminal(
             "from binlogkit.reports.output import *\n"
-            "write_records([{'a': 'x' * 10**6}], Output('table'))"
+            "write_records([{'a': 'x' * 10**6, 'b': 'y'}], Output('table'))"
         )
-        assert len(text) < 5000
+        lines = [line for line in text.splitlines() if "x" in line]
+        assert len(lines) == 3 and lines[2].rstrip().endswith("…")
+
+    def test_a_huge_cell_of_a_block_is_shown_in_part_and_says_so(self) -> None:
+        text = on_a_terminal(
+            "from binlogkit.reports.output import *\n"
+            "record = {f'column_{i}': 'v' * 20 for i in range(20)} | {'a': 'x' * 10**6}\n"
+            "write_records([record], Output('table'))"
+        )
+        assert len(text) < 10_000
         assert "(1000000 characters;" in text.replace("\r\n", " ").replace("  ", " ")
+
+    @pytest.mark.parametrize(
+        ("output", "shown", "said"),
+        [
+            ("'table'", 40, "(40 of 150 shown: --limit N shows N, --limit 0 all)"),
+            ("'table', limit=3", 3, "(3 of 150 shown: --limit N shows N, --limit 0 all)"),
+            ("'table', limit=0", 150, None),
+            ("'table', limit=150", 150, None),
+            ("'jsonl'", 150, None),
+            ("'jsonl', limit=3", 3, None),
+        ],
+    )
+    def test_a_table_shows_the_first_records(
+        self, output: str, shown: int, said: str | None
+    ) -> None:
+        text = on_a_terminal(
+            "from binlogkit.reports.output import *\n"
+            "r = ({'n': i, 'q': 'record'} for i in range(150))\n"
+            f"assert write_records(r, Output({output})) == 150"
+        )
+        assert text.count("record") == shown
+        assert text.splitlines()[-1] == said or (said is None and "shown" not in text)
 
     def test_parquet_is_refused(self) -> None:
         text = on_a_terminal(

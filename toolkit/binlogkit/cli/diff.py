@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 import click
@@ -45,6 +46,7 @@ def command(**arguments: Any) -> int:
     Rows are compared by the table's key; without one they are a multiset, with counts. A row of
     which the log does not determine enough to compare it is uncertain.
     """
+    from binlogkit.reports.changes import change_text, with_changes
     from binlogkit.reports.output import write_records
 
     arrow_without_pandas()
@@ -54,9 +56,11 @@ def command(**arguments: Any) -> int:
     table, first, second = given.pop("table"), given.pop("first"), given.pop("second", None)
     found = log.diff(table, first, second, **given)
     name = written_table_name(*found.table)
-    view = ["difference", "before", "after", "changed"]
+    view = ["difference", "changes"]
     view += ["count"] * (not found.key) + ["uncertain"] * bool(found.uncertain)
-    write_records(found.records(), output, declared=DIFFERENCE, view=view)
+    words = partial(change_text, key=found.key or ())
+    records, declared = with_changes(found.records(), DIFFERENCE, output, words)
+    write_records(records, output, declared=declared, view=view)
 
     def concerns(file: str, pos: int | None) -> bool:
         return any(state.reach.concerns(file, pos) for state in (found.before, found.after))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -23,7 +24,7 @@ from binlogkit.rows.filters import written_table_name
 
 _LOG = logging.getLogger(__name__)
 _VIEW = (
-    "pos", "timestamp", "gtid", "thread_id", "life", "op", "before", "after", "changed",
+    "pos", "timestamp", "thread_id", "life", "op", "changes",
 )  # fmt: skip
 
 
@@ -48,6 +49,7 @@ def command(**arguments: Any) -> int:
     The row is followed through changes of its key, forwards and back. Text in keys is compared by
     its bytes, whatever the collation.
     """
+    from binlogkit.reports.changes import with_changes
     from binlogkit.reports.output import parse_columns, write_records
 
     arrow_without_pandas()
@@ -59,7 +61,8 @@ def command(**arguments: Any) -> int:
     found = log.life(**given)
     name = written_table_name(*found.table)
     view = ["file"] * (len(log.carriers) > 1) + [*_VIEW] + ["unknown"] * bool(found.unknown_cells)
-    write_records(found.records(), output, declared=LIFE, view=view)
+    records, declared = with_changes(found.records(), LIFE, output, _words)
+    write_records(records, output, declared=declared, view=view)
     status = status_of(log, notes=ENDS, tables=found.names)
     note_index(log)
     tell_findings(name, found.findings.to_pylist())
@@ -68,3 +71,10 @@ def command(**arguments: Any) -> int:
     for assumed in found.assumes:
         _LOG.info("%s: assumed: %s", name, assumed)
     return status if found.determined else FINDINGS
+
+
+def _words(record: Mapping[str, Any]) -> str:
+    """What a change did; of DDL its text."""
+    from binlogkit.reports.changes import change_text
+
+    return change_text(record) or record["query"] or ""

@@ -12,7 +12,7 @@ import click
 
 from binlogkit.cli.status import note
 from binlogkit.errors import UsageError
-from binlogkit.reports.output import FORMATS, Output, parse_columns
+from binlogkit.reports.output import FORMATS, SHOWN, Output, parse_columns
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import OPS
 
@@ -189,6 +189,12 @@ output_options = apply(
     ),
     click.option("--output", metavar="PATH", default="-", help="Write here (mode 0600)."),
     click.option("--columns", metavar="A,B", help="Only these columns, in this order."),
+    click.option(
+        "--limit",
+        type=_COUNT,
+        metavar="N",
+        help=f"Only the first N records, 0: all; by default {SHOWN} on a terminal, else all.",
+    ),
     click.option("--csv-raw", is_flag=True, help="Do not guard text cells against spreadsheets."),
 )
 
@@ -206,6 +212,7 @@ def output_of(arguments: dict[str, Any]) -> Output:
         format=arguments.pop("output_format") or _ENDINGS.get(Path(path).suffix.lower(), "table"),
         path=path,
         columns=None if columns is None else parse_columns(columns),
+        limit=arguments.pop("limit"),
         csv_raw=arguments.pop("csv_raw"),
     )
 

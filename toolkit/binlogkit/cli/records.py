@@ -3,7 +3,8 @@ transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import click
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from binlogkit.rows.filter_args import FilterArgs
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
+Record: TypeAlias = Mapping[str, Any]
 
 
 def _command(
@@ -40,16 +42,19 @@ def _command(
     declared: Fields,
     view: Sequence[str],
     read: Callable[..., Batches],
+    words: Callable[[Log, Record], str] | None,
     *options: Callable[[Callable[..., int]], Callable[..., int]],
 ) -> click.Command:
     """A command.
 
     ``declared``: the records' fields; ``view``: the names of those that a table shows; ``read``:
-    gives a log's records as Arrow, filters as keywords; ``options``: of this command alone.
+    gives a log's records as Arrow, filters as keywords; ``words``: what a record did,
+    for the column CHANGES; ``options``: of this command alone.
     """
 
     def command(**arguments: Any) -> int:
         from binlogkit.frames.records import records_of
+        from binlogkit.reports.changes import with_changes
         from binlogkit.reports.output import write_batches, write_records
 
         arrow_without_pandas()
@@ -61,8 +66,11 @@ def _command(
             count = write_batches(arrow_schema(declared), found, output)
         else:
             shown = ["file", *view] if len(log.carriers) > 1 and "file" not in view else view
-            records = records_of(found, declared)
-            count = write_records(records, output, declared=declared, view=shown)
+            records: Iterable[Record] = records_of(found, declared)
+            known = declared
+            if words is not None:
+                records, known = with_changes(records, declared, output, partial(words, log))
+            count = write_records(records, output, declared=known, view=shown)
         note_index(log)
         return status_of(log, filters, nothing=not count)
 
@@ -86,17 +94,29 @@ def _transactions(log: Log, **filters: Unpack[FilterArgs]) -> Batches:
         raise log.unreadable
 
 
+def _change(log: Log, record: Record) -> str:
+    from binlogkit.reports.changes import change_text
+
+    met = log.met.get((record["db"], record["table"]))
+    return change_text(record, met[-1].key if met else ())
+
+
+def _operations(_: Log, record: Record) -> str:
+    from binlogkit.reports.changes import operations_text
+
+    return operations_text(record)
+
+
 events = _command(
     "events", "One record per event.", EVENT,
-    ("pos", "end_pos", "inner", "timestamp", "type", "server_id", "gtid", "fields"), _events,
+    ("pos", "end_pos", "inner", "timestamp", "type", "server_id", "gtid", "fields"), _events, None,
 )  # fmt: skip
 rows = _command(
     "rows", "One record per row change.", ROW,
-    ("pos", "inner", "timestamp", "gtid", "db", "table", "op", "before", "after"), _rows,
-    index_option,
+    ("pos", "timestamp", "thread_id", "db", "table", "op", "changes"), _rows, _change, index_option,
 )  # fmt: skip
 transactions = _command(
     "transactions", "One record per transaction, with its outcome.", TRANSACTION,
-    ("file", "pos", "end_pos", "gtid", "thread_id", "timestamp", "outcome", "rows", "tables",
-     "size"), _transactions, index_option,
+    ("pos", "timestamp", "thread_id", "outcome", "tables", "changes", "first_query"), _transactions,
+    _operations, index_option,
 )  # fmt: skip

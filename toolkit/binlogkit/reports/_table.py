@@ -1,7 +1,8 @@
 """A stream of rows as a table for people, in bounded memory.
 
-On a terminal: pages of a rich table, whose widths come from the first page; if the columns do not
-fit, one block of lines per record. Elsewhere: plain aligned columns, nothing cut off.
+On a terminal: pages of a rich table, whose widths come from the first page and whose cells are cut
+after three lines; if the columns do not fit, one block of lines per record. Elsewhere: plain
+aligned columns, nothing cut off.
 Every cell, and every column's name, goes through :func:`binlogkit.errors.printable`.
 """
 
@@ -26,8 +27,10 @@ Colour = Literal["standard", "256", "truecolor", "windows"]
 
 COLOURS: tuple[Colour, ...] = ("standard", "256", "truecolor", "windows")
 PAGE = 100  # rows that determine the widths
-_LONGEST = 2000  # characters of a cell that a terminal shows
-_NARROWEST = 10  # cells below which a column is not squeezed
+_LONGEST = 2000  # characters of a cell that a block shows
+_LINES = 3  # of a cell in a page
+_WHOLE = 20  # cells of the widest column that is never squeezed: a time's
+_NARROWEST = 10  # cells below which no column is squeezed
 _GAP = 2
 
 
@@ -97,7 +100,11 @@ def screen_table(
 
 
 def _text(cell: object) -> str:
-    return "" if cell is None or cell is ABSENT else printable_cell(cell)
+    if cell is None or cell is ABSENT:
+        return ""
+    if isinstance(cell, list) and all(isinstance(name, str) for name in cell):
+        return printable(", ".join(cell))
+    return printable_cell(cell)
 
 
 def _short(text: str) -> str:
@@ -121,10 +128,11 @@ def _numeric(rows: list[list[object]], count: int) -> list[bool]:
 def fit(natural: Sequence[int], numeric: Sequence[bool], width: int) -> list[int] | None:
     """Column widths that fill at most ``width``, the widest squeezed; None when they cannot fit.
 
-    Numbers are never broken into lines.
+    Numbers and times are never broken into lines.
     """
     room = width - _GAP * len(natural)
-    lowest = [n if fix else min(n, _NARROWEST) for n, fix in zip(natural, numeric, strict=True)]
+    whole = [fix or n <= _WHOLE for n, fix in zip(natural, numeric, strict=True)]
+    lowest = [n if fix else _NARROWEST for n, fix in zip(natural, whole, strict=True)]
     if sum(lowest) > room:
         return None
     widths = list(natural)
@@ -170,7 +178,10 @@ def _page(
             Text(name), width=width, overflow="fold", justify="right" if number else "left"
         )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        cells = [Text(cell) for cell in row]
+        for cell, width in zip(cells, widths, strict=True):
+            cell.truncate(_LINES * width, overflow="ellipsis")
+        table.add_row(*cells)
     console, out = _console(screen)
     console.print(table)
     return _stripped(out.getvalue())

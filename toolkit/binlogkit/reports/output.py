@@ -43,6 +43,7 @@ __all__ = [
 ]
 
 FORMATS = ("table", "jsonl", "csv", "parquet", "arrow")
+SHOWN = 40  # records of a table on a terminal
 _T = TypeVar("_T")
 _BINARY = frozenset({"parquet", "arrow"})
 _LINES = 8192
@@ -53,19 +54,32 @@ class Output:
     """The common output options.
 
     ``format``: one of :data:`FORMATS`; ``path``: a file or ``-``; ``columns``: names in order, None
-    for all; ``csv_raw``: no guard for spreadsheets; ``live``: write each record at once (following
-    a server), tables included. UsageError: an unknown format.
+    for all; ``limit``: how many records, 0 for all, by default :data:`SHOWN` of a table on a
+    terminal and else all; ``csv_raw``: no guard for spreadsheets; ``live``: write each record at
+    once (following a server), tables included. UsageError: an unknown format.
     """
 
     format: str = "table"
     path: str | os.PathLike[str] = "-"
     columns: Sequence[str] | None = None
+    limit: int | None = None
     csv_raw: bool = False
     live: bool = False
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             raise UsageError(f"format {self.format!r} is not one of {', '.join(FORMATS)}")
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether it is a table that a terminal shows."""
+        return self.format == "table" and is_terminal(self.path)
+
+    @property
+    def most(self) -> int | None:
+        """How many records are written, None for all."""
+        default = SHOWN if self.on_terminal and not self.live else None
+        return default if self.limit is None else self.limit or None
 
 
 def write_records(
@@ -76,7 +90,8 @@ def write_records(
     view: Sequence[str] | None = None,
     declared: Fields = (),
 ) -> int:
-    """Write plain records in the contract's JSON form; returns how many were written.
+    """Write plain records in the contract's JSON form; returns how many there are, of which
+    ``output`` may take the first.
 
     ``declared``: the columns' types in Parquet and Arrow, which otherwise follow the first records.
     ``names``: the columns in order, by default the declared ones, else those of the first record (a
@@ -88,11 +103,13 @@ def write_records(
     or Arrow. A closed pipe ends the writing quietly, and 0 is returned.
     """
     readable = _UpToError(records)
-    first, stream = _peek(readable)
+    wanted = _First(readable, output.most)
+    first, stream = _peek(wanted)
     if first is None:
         readable.complain()
     names = names or field_names(declared) or None
     count = _write_records(first, stream, output, names, view, declared)
+    count = wanted.of_all(count, output)
     readable.complain()
     return count
 
@@ -146,7 +163,8 @@ def write_batches(
     JSON. Errors as in :func:`write_records`.
     """
     readable = _UpToError(batches)
-    count = _write_batches(schema, readable, output)
+    wanted = _FirstRows(readable, output.most)
+    count = wanted.of_all(_write_batches(schema, wanted, output), output)
     readable.complain()
     return count
 
@@ -202,6 +220,42 @@ class _UpToError(Iterable[_T]):
         """Raise the error that ended the items, if one did."""
         if self._error is not None:
             raise self._error
+
+
+class _First(Iterable[_T]):
+    """The first items, all if ``most`` is None; ``left`` counts the others, which are read too:
+    what they show of the log is reported."""
+
+    def __init__(self, items: Iterable[_T], most: int | None) -> None:
+        self._items, self._most = items, most
+        self.left = 0
+
+    def __iter__(self) -> Iterator[_T]:
+        for number, item in enumerate(self._items):
+            if self._most is None or number < self._most:
+                yield item
+            else:
+                self.left += 1
+
+    def of_all(self, count: int, output: Output) -> int:
+        """How many items there are, ``count`` of which were written; a terminal is told."""
+        total = count + self.left
+        if output.on_terminal and self.left:
+            print(f"({count:,} of {total:,} shown: --limit N shows N, --limit 0 all)")
+        return total
+
+
+class _FirstRows(_First["pa.RecordBatch"]):
+    """The same of batches, by rows."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        room = self._most
+        for batch in self._items:
+            part = batch if room is None else batch.slice(0, room)
+            room = None if room is None else room - part.num_rows
+            self.left += batch.num_rows - part.num_rows
+            if part.num_rows:
+                yield part
 
 
 def _peek(records: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, Iterator[Any]]:
@@ -297,7 +351,9 @@ def _pieces(columns: Sequence[str], rows: Iterator[list[Any]], output: Output) -
     from binlogkit.reports import _table
 
     if terminal and not output.live:
-        return _table.screen_table(columns, rows, screen())
+        return _table.screen_table(
+            columns, rows, screen(), min(_table.PAGE, output.most or _table.PAGE)
+        )
     return _table.plain_table(columns, rows, 1 if output.live else _table.PAGE)
 
 

@@ -1,0 +1,67 @@
+"""What a record of a row change, or of a transaction, did, in a few words.
+
+They are a column, :data:`CHANGES`, of tables for people; the records themselves do not have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from binlogkit.frames.fields.field import Fields, fields
+from binlogkit.reports._values import cell_text
+from binlogkit.reports.output import Output
+
+CHANGES = "changes"
+_FIELD = fields((CHANGES, "string?", "what the record did, in a few words"))
+
+_OPERATIONS = ("insert", "update", "delete")
+
+
+def with_changes(
+    records: Iterable[Mapping[str, Any]],
+    declared: Fields,
+    output: Output,
+    words: Callable[[Mapping[str, Any]], str],
+) -> tuple[Iterable[Mapping[str, Any]], Fields]:
+    """The records with the column CHANGES, and their declaration, where ``output`` shows it: as a
+    table, or named among its columns. ``words``: makes the text of a record."""
+    if output.format != "table" and CHANGES not in (output.columns or ()):
+        return records, declared
+    told = ({**record, CHANGES: words(record) or None} for record in records)
+    return told, (*declared, *_FIELD)
+
+
+def change_text(row: Mapping[str, Any], key: Sequence[str] = ()) -> str:
+    """``id 150: status paid → refunded``: what an update changed; else the image's values.
+
+    ``row``: a record with its images; ``key``: the columns of the table's key, if known. A column
+    that is not in the image before (MINIMAL) has no value on the left.
+    """
+    before, after = row["before"], row["after"]
+    if before is None or after is None:
+        return ", ".join(_values(after or before or {}))
+    changed = {n: v for n, v in after.items() if n not in before or before[n] != v}
+    where = {name: before[name] for name in key if name in before}
+    return f"{', '.join(_values(where))}: " * bool(where) + ", ".join(_changes(before, changed))
+
+
+def operations_text(transaction: Mapping[str, Any]) -> str:
+    """``2 inserts, 75 updates``: the row changes of a record of ``transactions``."""
+    counts = ((transaction[f"{name}s"], name) for name in _OPERATIONS)
+    return ", ".join(f"{n} {name}{'s' * (n != 1)}" for n, name in counts if n)
+
+
+def _changes(before: Mapping[str, Any], changed: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in changed.items():
+        old = f"{_value(before[name])} " if name in before else ""
+        yield f"{name} {old}→ {_value(value)}"
+
+
+def _values(image: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{name} {_value(value)}" for name, value in image.items())
+
+
+def _value(value: object) -> str:
+    """As SQL and the other tables show it: NULL, and quotes around an empty text."""
+    return "NULL" if value is None else cell_text(value) or "''"
