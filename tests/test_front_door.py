@@ -60,6 +60,30 @@ def test_typed_rows_have_a_column_per_image_column() -> None:
     assert "keyed.pk" in log._ipython_key_completions_()
 
 
+@pytest.mark.parametrize("cell", ["8.0-row-full", "8.0-row-minimal"])
+def test_typed_rows_say_what_an_update_changed(cell: str) -> None:
+    log = bk.open(DATA / cell / "keys" / "binlog.000001")
+    frame = log.rows("keyed.pk")
+    assert list(frame.columns[:5]) == ["timestamp", "thread_id", "op", "changed", "before.id"]
+    updates = frame[frame["op"] == "update"]
+    assert len(updates) and updates["changed"].map(len).any()
+    assert not frame[frame["op"] != "update"]["changed"].map(len).any()
+    for column in (name[7:] for name in frame.columns if name.startswith("before.")):
+        found = log.rows("keyed.pk", where=f"changed({column})")
+        assert updates[updates["changed"].map(lambda names, c=column: c in names)].equals(
+            found.set_index(updates.index[updates["seq"].isin(found["seq"])])
+        )
+
+
+def test_rows_of_several_tables() -> None:
+    log = bk.open(LOG)
+    found, all_rows = log.rows(["keyed.pk", "keyed.pk_auto"]), log.rows()
+    assert len(found) == (all_rows["table"].isin(["pk", "pk_auto"])).sum()
+    assert set(found["table"]) == {"pk", "pk_auto"} and list(found) == list(all_rows)
+    with pytest.raises(bk.errors.UsageError, match="no table is named"):
+        log.rows([])
+
+
 def test_batches_hold_every_row_once() -> None:
     log = bk.open(LOG)
     seen: dict[tuple[str, str], int] = {}

@@ -96,7 +96,7 @@ class Matcher:
         if node.operator == "null":
             return cells.is_null()
         if node.operator == "changed":
-            return self._changed(rows, cells, node.left.name)
+            return _changed(rows, node.left.name)
         if node.operator == "like":
             return cells.like(node.right)
         if isinstance(node.right, Operand):
@@ -106,15 +106,6 @@ class Matcher:
             return self._same(cells, node)
         asked = f"{node.left} and {node.right}"
         return self._compared(cells, node.operator, node.right, asked)
-
-    def _changed(self, rows: _Rows, after: _Cells, column: str) -> pa.Array:
-        before = rows.cells(Operand("before", column))
-        assert before is not None  # images have the same columns
-        written, difference = after.there(), after.has_state(CellState.JSON_DIFF)
-        other = before.differs(after)
-        sure = pc.or_(pc.invert(before.there()), difference)
-        update = pc.and_(rows.batch["before"].is_valid(), rows.batch["after"].is_valid())
-        return pc.if_else(pc.and_(update, written), pc.if_else(sure, True, other), False)
 
     def _same(self, cells: _Cells, node: Condition) -> pa.Array:
         """``<=>`` with a value: never unknown where the cell is there."""
@@ -164,6 +155,30 @@ class _Rows:
             facts.get("binlogkit:mysql_type", ""),
             _Odd(self.batch, operand.image, i),
         )
+
+
+def _changed(rows: _Rows, column: str) -> pa.Array:
+    """Whether an update changed a column; null where its images do not decide it."""
+    before, after = (rows.cells(Operand(image, column)) for image in ("before", "after"))
+    assert before is not None and after is not None  # images have the same columns
+    written, difference = after.there(), after.has_state(CellState.JSON_DIFF)
+    other = before.differs(after)
+    sure = pc.or_(pc.invert(before.there()), difference)
+    update = pc.and_(rows.batch["before"].is_valid(), rows.batch["after"].is_valid())
+    return pc.if_else(pc.and_(update, written), pc.if_else(sure, True, other), False)
+
+
+def changed_columns(batch: pa.RecordBatch) -> pa.ListArray:
+    """Of each change the names of the columns that it changed as an update; else none."""
+    rows = _Rows(batch)
+    names = [field.name for field in batch.schema.field("after").type]
+    found = [pc.fill_null(_changed(rows, name), False) for name in names]
+    flags = np.array([one.to_numpy(zero_copy_only=False) for one in found], bool)
+    flags = flags.reshape(len(names), batch.num_rows).T
+    ends = np.concatenate([[0], flags.sum(axis=1).cumsum()]).astype(np.int32)
+    return pa.ListArray.from_arrays(
+        ends, pa.array(names, pa.string()).take(pa.array(flags.nonzero()[1]))
+    )
 
 
 def _child(struct: pa.StructArray, i: int) -> pa.Array:

@@ -14,9 +14,12 @@ from binlogkit.frames.arrow_types import column_kind
 from binlogkit.frames.fields.field import Fields, arrow_schema, names, to_table
 from binlogkit.frames.fields.ledger import COLUMN
 from binlogkit.frames.fields.rows import ROW
+from binlogkit.frames.matching import changed_columns
 from binlogkit.frames.projection import rearranged
 from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.schema import Column, Origin, TableSchema
+
+_FIRST = ("timestamp", "thread_id", "op")
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,18 +49,19 @@ def generic_schema() -> pa.Schema:
 
 
 def flat_table(changes: pa.Table) -> pa.Table:
-    """Canonical changes with the images' columns side by side: ``before.id``, ``after.id`` …"""
-    names, columns = [], []
-    for field in changes.schema:
-        column = changes.column(field.name)
-        if field.name not in ("before", "after"):
-            names.append(field.name)
-            columns.append(column)
-            continue
-        for i, child in enumerate(field.type):
-            names.append(f"{field.name}.{child.name}")
-            columns.append(_child(column, i))
-    return pa.table(columns, names=names)
+    """Canonical changes with the images' columns side by side: ``before.id``, ``after.id`` …
+
+    What one looks at first stands in front, with ``changed``: the names of an update's columns.
+    """
+    columns = {name: changes.column(name) for name in changes.column_names if name in _FIRST}
+    found = [changed_columns(batch) for batch in changes.to_batches()]
+    columns["changed"] = pa.chunked_array(found, pa.list_(pa.string()))
+    for image in ("before", "after"):
+        for i, child in enumerate(changes.schema.field(image).type):
+            columns[f"{image}.{child.name}"] = _child(changes.column(image), i)
+    others = (n for n in changes.column_names if n not in (*_FIRST, "before", "after"))
+    columns |= {name: changes.column(name) for name in others}
+    return pa.table(list(columns.values()), names=list(columns))
 
 
 def _child(structs: pa.ChunkedArray, index: int) -> pa.ChunkedArray:

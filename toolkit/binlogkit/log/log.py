@@ -68,7 +68,7 @@ class Log(Streams):
     @overload
     def rows(
         self,
-        table: str | None = None,
+        table: str | Sequence[str] | None = None,
         *,
         engine: Literal["pandas"] = ...,
         columns: Iterable[str] | None = None,
@@ -78,7 +78,7 @@ class Log(Streams):
     @overload
     def rows(
         self,
-        table: str | None = None,
+        table: str | Sequence[str] | None = None,
         *,
         engine: Literal["pyarrow"],
         columns: Iterable[str] | None = None,
@@ -86,7 +86,7 @@ class Log(Streams):
     ) -> pa.Table: ...
     def rows(
         self,
-        table: str | None = None,
+        table: str | Sequence[str] | None = None,
         *,
         engine: Engine = "pandas",
         columns: Iterable[str] | None = None,
@@ -95,9 +95,11 @@ class Log(Streams):
     ) -> Frame:
         """Row changes as a frame.
 
-        Without ``table``: every change, ``before`` and ``after`` as JSON text (contract's values).
-        With it: typed columns ``before.id``, ``after.id`` …, from all versions of the table's
-        schema, united by name; :class:`SchemaError` names versions that cannot be united.
+        Without ``table``, or with a list of tables: ``before`` and ``after`` as JSON text
+        (contract's values). With one: ``timestamp``, ``thread_id``, ``op``, ``changed`` (the
+        columns that an update changed), typed columns ``before.id``, ``after.id`` …, from all
+        versions of the table's schema, united by name, and the rest of a batch's columns;
+        :class:`SchemaError` names versions that cannot be united.
         ``columns``: only these of the table's, as in :meth:`batches`; they need a ``table``.
         ``decimals``: in pandas ``exact``, or ``float``.
         """
@@ -106,15 +108,18 @@ class Log(Streams):
         from binlogkit.frames.fields.rows import BATCH, ROW
         from binlogkit.frames.tables import flat_table, generic_schema
 
-        if table is not None:
+        if isinstance(table, str):
             found = flat_table(self._changes(table, columns, filters))
             return self._frame(found, BATCH, engine, {**filters, "table": table}, decimals)
         if columns is not None:
             raise UsageError("columns are those of a table: name it")
         if decimals is not None:
             raise UsageError("decimals are those of a table's columns: name it")
-        found = pa.Table.from_batches(self._rows(filters, compact=False), generic_schema())
-        return self._frame(found, ROW, engine, filters, decimals)
+        if table is not None and not table:
+            raise UsageError("no table is named")
+        wanted: FilterArgs = {**filters, "table": () if table is None else table}
+        found = pa.Table.from_batches(self._rows(wanted, compact=False), generic_schema())
+        return self._frame(found, ROW, engine, wanted, decimals)
 
     def changes(
         self,
