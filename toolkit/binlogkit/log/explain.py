@@ -17,7 +17,7 @@ Place: TypeAlias = "int | str | tuple[int, int]"
 _PLACE = re.compile(r"(?:(?P<file>.+):)?(?P<pos>\d+)(?:/(?P<inner>\d+))?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """Explained events, in the log's order.
 
@@ -57,6 +57,9 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        return f"<explanation of {len(self.events)} events: print() shows it>"
 
     def _repr_html_(self) -> str:
         from binlogkit.reports.explain.html import fragment

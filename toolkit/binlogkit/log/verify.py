@@ -15,6 +15,7 @@ from binlogkit.frames.row_counts import RowCounts
 from binlogkit.log.copies import Differing, differing
 from binlogkit.log.states.images.checks import Checked, ImageChecks
 from binlogkit.log.states.images.contradictions import unlogged
+from binlogkit.reports.shown import Overview, Shown
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import FileFacts, Finding, Gaps, Grade, Joint, Soundness
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+@dataclass(frozen=True, slots=True, repr=False)
+class Verification(Shown):
     """What was found, in order, and what was learned of each file.
 
     ``images``: for each table the number of compared images; ``unreadable``: the error of each
@@ -76,11 +77,10 @@ class Verification:
 
         return natural(self.table(), FINDING)
 
-    def _repr_html_(self) -> str:
-        from binlogkit.reports.notebook import overview
-
-        facts = [(str(g), str(sum(f.grade == g for f in self.findings))) for g in Grade]
-        return overview("verification", facts, self.records())
+    def overview(self) -> Overview:
+        """How many findings there are of each grade, and what they are."""
+        facts = [(str(g), sum(f.grade == g for f in self.findings)) for g in Grade]
+        return Overview("verification", facts, self.records())
 
 
 def _kind(file: FileFacts) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from binlogkit.log.states.door import states_of
 from binlogkit.log.states.doubts import noted
 from binlogkit.log.states.point import Point, PointArg, TableArgs, point_args
 from binlogkit.log.states.table_state import TableState
+from binlogkit.reports.shown import Overview, Shown, yes_or_no
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
@@ -29,8 +31,8 @@ _OTHER_COLUMNS = "Only one of the points has these columns, which are not compar
 _OTHER_KEY = "The key is another one at the second point: rows are compared as a whole."
 
 
-@dataclass(frozen=True, slots=True)
-class TableDifference:
+@dataclass(frozen=True, slots=True, repr=False)
+class TableDifference(Shown):
     """The differences of a table between two points.
 
     ``rows``: as analyses.point_in_time.DIFFERENCE says, ``before`` and ``after`` as structs of the
@@ -93,6 +95,21 @@ class TableDifference:
         texts = [text for batch in state_rows(there) for text in batch["values"].to_pylist()]
         found = iter(json.loads(text) for text in texts)
         return [next(found) if at >= 0 else None for at in places.tolist()]
+
+    def overview(self) -> Overview:
+        """How many rows differ and how, what changed in words."""
+        from binlogkit.reports.changes import change_text
+
+        rows = (
+            {"difference": one["difference"], "changes": change_text(one, self.key)}
+            for one in self.records()
+        )
+        kinds = Counter(self.rows["difference"].to_pylist())
+        return Overview(
+            f"differences of {'.'.join(self.table)}",
+            [*sorted(kinds.items()), ("determined", yes_or_no(self.determined))],
+            rows,
+        )
 
     def frame(self, *, decimals: Decimals = "exact") -> pd.DataFrame:
         """As pandas: ``difference``, ``count``, ``changed``, ``uncertain``, and the table's columns

@@ -18,6 +18,7 @@ from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.images.contradictions import Contradiction, unlogged
 from binlogkit.log.states.life.events import FROM_BATCH, changes_in, doubtful, pieces, written
 from binlogkit.log.states.point import TableArgs
+from binlogkit.reports.shown import Overview, Shown, yes_or_no
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import TableName, written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
+_SHOWN = ("file", "pos", "timestamp", "thread_id", "life", "op")
 _NO_KEY = "{} has no primary key, nor a unique one without NULL: its rows cannot be distinguished"
 _KEY_UNKNOWN = (
     "the key of {} is not known: it is neither in metadata nor in a CREATE TABLE; name its columns "
@@ -43,8 +45,8 @@ _NOTHING = "No change that counts has a row with this key."
 _OF_TRANSACTION = ("server_id", "thread_id", "xid", "xa")
 
 
-@dataclass(frozen=True, slots=True)
-class RowLife:
+@dataclass(frozen=True, slots=True, repr=False)
+class RowLife(Shown):
     """One row's life.
 
     ``rows``: its events in log order, the columns of frames.fields.rows.LIFE, images as JSON text;
@@ -75,6 +77,20 @@ class RowLife:
         for record in self.rows.to_pylist():
             images = {n: record[n] and json.loads(record[n]) for n in ("before", "after")}
             yield record | images
+
+    def overview(self) -> Overview:
+        """Its events, what they changed in words."""
+        from binlogkit.reports.changes import change_text
+
+        rows = (
+            {n: one[n] for n in _SHOWN} | {"changes": change_text(one) or one["query"]}
+            for one in self.records()
+        )
+        return Overview(
+            f"life of a row of {'.'.join(self.table)}",
+            [("events", self.rows.num_rows), ("determined", yes_or_no(self.determined))],
+            rows,
+        )
 
     def frame(self) -> pd.DataFrame:
         """The events as pandas, ``before`` and ``after`` as JSON text."""
