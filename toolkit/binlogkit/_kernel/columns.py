@@ -6,7 +6,7 @@ over as stored bytes, and the codec finishes it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,6 +17,7 @@ from binlogkit._kernel.charsets import SINGLE_BYTE, canonical
 from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.native.builder import TableBuilder
 from binlogkit._kernel.native.layout import FaultCode, Field, Kind
+from binlogkit._kernel.strings import BLOBS
 from binlogkit.constants import ColumnType as T
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class TablePlan:
         self.digested = key is not None
         self._digests = [0] * len(specs)
         if key is not None:
-            self._digests = [4 if spec.type in _BLOBS else 2 for spec in specs]
+            self._digests = [4 if spec.type in _LONG else 2 for spec in specs]
             for i in key:
                 self._digests[i] |= 1
         self._codecs: dict[int, Decoder] = {}
@@ -155,39 +156,21 @@ _shared = lru_cache(4096)(plan_of)
 
 
 # What NOBLOB images lack (manual, binlog_row_image).
-_BLOBS = frozenset(
-    {T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.BLOB, T.GEOMETRY, T.VECTOR, T.JSON, T.TYPED_ARRAY}
-)
+_LONG = frozenset({*BLOBS, T.GEOMETRY, T.VECTOR, T.JSON, T.TYPED_ARRAY})
 _PREFIXED = frozenset({"bytes", "padded", "utf8mb4", "utf8mb3", "single_byte", "json"})
-_FIXED = {
-    T.TINY: "copy1",
-    T.SHORT: "copy2",
-    T.LONG: "copy4",
-    T.LONGLONG: "copy8",
-    T.YEAR: "year",
-    T.FLOAT: "float",
-    T.DOUBLE: "double",
-    T.DATE: "date",
-    T.NEWDATE: "date",
-    T.TIME: "old_time",
-    T.DATETIME: "old_datetime",
-    T.TIMESTAMP: "old_timestamp",
-    T.TIME2: "time2",
-    T.DATETIME2: "datetime2",
-    T.TIMESTAMP2: "timestamp2",
-}
+_KIND = {
+    T.TINY: "copy1", T.SHORT: "copy2", T.LONG: "copy4", T.LONGLONG: "copy8", T.NEWDATE: "date",
+    T.TIME: "old_time", T.DATETIME: "old_datetime", T.TIMESTAMP: "old_timestamp",
+}  # fmt: skip
+#: Types whose kind has their name, but for those above.
+_FIXED = (
+    *_KIND, T.YEAR, T.FLOAT, T.DOUBLE, T.DATE, T.TIME2, T.DATETIME2, T.TIMESTAMP2,
+)  # fmt: skip
 
 
 def _fixed(spec: CellSpec) -> ColumnPlan:
-    return ColumnPlan(spec, _FIXED[spec.type], fraction=(spec.scale + 1) // 2)
-
-
-def _int24(spec: CellSpec) -> ColumnPlan:
-    return ColumnPlan(spec, "uint24" if spec.unsigned else "int24")
-
-
-def _bit(spec: CellSpec) -> ColumnPlan:
-    return ColumnPlan(spec, "bit", limit=spec.length)
+    kind = _KIND.get(spec.type, spec.type.name.lower())
+    return ColumnPlan(spec, kind, fraction=(spec.scale + 1) // 2)
 
 
 def _decimal(spec: CellSpec) -> ColumnPlan:
@@ -211,24 +194,8 @@ def _text(spec: CellSpec, length: int, padded: int = 0) -> ColumnPlan:
     return ColumnPlan(spec, "bytes", length, by_codec=True)
 
 
-def _varchar(spec: CellSpec) -> ColumnPlan:
-    return _text(spec, 1 if spec.length <= 0xFF else 2)
-
-
-def _char(spec: CellSpec) -> ColumnPlan:
-    return _text(spec, 1 if spec.length <= 0xFF else 2, spec.length)
-
-
-def _blob(spec: CellSpec) -> ColumnPlan:
-    return _text(spec, spec.length)
-
-
-def _as_stored(spec: CellSpec) -> ColumnPlan:
-    return ColumnPlan(spec, "bytes", spec.length)
-
-
-def _json(spec: CellSpec) -> ColumnPlan:
-    return ColumnPlan(spec, "json", spec.length)
+def _varchar(spec: CellSpec, padded: int = 0) -> ColumnPlan:
+    return _text(spec, 1 if spec.length <= 0xFF else 2, padded)
 
 
 @cache
@@ -238,22 +205,15 @@ def _points(charset: str) -> tuple[int, ...]:
     return (*points, int(points[:0x80] == tuple(range(0x80))))
 
 
-_PLANS = {
+_PLANS: dict[T, Callable[[CellSpec], ColumnPlan]] = {
     **dict.fromkeys(_FIXED, _fixed),
-    T.INT24: _int24,
-    T.BIT: _bit,
+    T.INT24: lambda spec: ColumnPlan(spec, "uint24" if spec.unsigned else "int24"),
+    T.BIT: lambda spec: ColumnPlan(spec, "bit", limit=spec.length),
     T.NEWDECIMAL: _decimal,
-    T.ENUM: _labelled,
-    T.SET: _labelled,
-    T.VARCHAR: _varchar,
-    T.VAR_STRING: _varchar,
-    T.STRING: _char,
-    T.TINY_BLOB: _blob,
-    T.MEDIUM_BLOB: _blob,
-    T.LONG_BLOB: _blob,
-    T.BLOB: _blob,
-    T.GEOMETRY: _as_stored,
-    T.VECTOR: _as_stored,
-    T.JSON: _json,
-    T.TYPED_ARRAY: _json,
+    **dict.fromkeys((T.ENUM, T.SET), _labelled),
+    **dict.fromkeys((T.VARCHAR, T.VAR_STRING), _varchar),
+    T.STRING: lambda spec: _varchar(spec, spec.length),
+    **dict.fromkeys(BLOBS, lambda spec: _text(spec, spec.length)),
+    **dict.fromkeys((T.GEOMETRY, T.VECTOR), lambda spec: ColumnPlan(spec, "bytes", spec.length)),
+    **dict.fromkeys((T.JSON, T.TYPED_ARRAY), lambda spec: ColumnPlan(spec, "json", spec.length)),
 }

@@ -101,11 +101,6 @@ class Cursor:
         start = self.skip(width, field)
         return int.from_bytes(self.data[start : start + width], "little", signed=True)
 
-    def uint_be(self, width: int, field: str) -> int:
-        """An unsigned big-endian integer of ``width`` bytes."""
-        start = self.skip(width, field)
-        return int.from_bytes(self.data[start : start + width], "big")
-
     def packed(self, field: str) -> int:
         """A packed (length-encoded) integer."""
         start = self.pos

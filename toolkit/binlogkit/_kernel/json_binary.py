@@ -54,17 +54,7 @@ _MAX_DECIMAL_DIGITS = 81
 
 _ESCAPES = {
     **{i: f"\\u{i:04x}" for i in range(0x20)},
-    **str.maketrans(
-        {
-            "\b": r"\b",
-            "\t": r"\t",
-            "\n": r"\n",
-            "\f": r"\f",
-            "\r": r"\r",
-            '"': r"\"",
-            "\\": r"\\",
-        }
-    ),
+    **{ord(char): rf"\{sign}" for char, sign in zip('\b\t\n\f\r"\\', 'btnfr"\\', strict=True)},
 }
 
 
@@ -253,20 +243,17 @@ def _double(_kind: int, data: memoryview) -> str:
 
 
 def _string(_kind: int, data: memoryview) -> str:
-    return quote(_utf8(_counted(data, 0)))
+    start, stop = counted(data, 0)
+    return quote(_utf8(data[start:stop]))
 
 
 def _opaque(_kind: int, data: memoryview) -> str:
     if not data:
         raise InvalidJson("an opaque value without type")
-    content = bytes(_counted(data, 1))
+    start, stop = counted(data, 1)
+    content = bytes(data[start:stop])
     special = _OPAQUES.get(data[0])
     return special(content) if special else _base64(data[0], content)
-
-
-def _counted(data: memoryview, p: int) -> memoryview:
-    start, stop = counted(data, p)
-    return data[start:stop]
 
 
 def counted(data: memoryview, p: int) -> tuple[int, int]:

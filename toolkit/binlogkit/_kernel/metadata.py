@@ -7,6 +7,7 @@ that none of them writes any more follow the description at ``Table_map_event``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from binlogkit.constants import ColumnType as T
@@ -21,28 +22,15 @@ SET_WIDTHS = (1, 2, 3, 4, 8)
 # real type, which is 1 in both bits for every type that can be there (STRING, ENUM, SET).
 _LENGTH_BITS = 0x30
 
+_FRACTIONS = (T.TIMESTAMP2, T.DATETIME2, T.TIME2)
+_PREFIXED = (
+    T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.BLOB, T.GEOMETRY, T.JSON, T.VECTOR,
+)  # fmt: skip
+_LABELLED = (T.STRING, T.ENUM, T.SET)
 _METADATA_LENGTH = {
-    T.FLOAT: 1,
-    T.DOUBLE: 1,
-    T.VARCHAR: 2,
-    T.BIT: 2,
-    T.TIMESTAMP2: 1,
-    T.DATETIME2: 1,
-    T.TIME2: 1,
-    T.VECTOR: 1,
-    T.JSON: 1,
-    T.NEWDECIMAL: 2,
-    T.ENUM: 2,
-    T.SET: 2,
-    T.TINY_BLOB: 1,
-    T.MEDIUM_BLOB: 1,
-    T.LONG_BLOB: 1,
-    T.BLOB: 1,
-    T.VAR_STRING: 2,
-    T.STRING: 2,
-    T.GEOMETRY: 1,
+    **dict.fromkeys((T.FLOAT, T.DOUBLE, *_FRACTIONS, *_PREFIXED), 1),
+    **dict.fromkeys((T.VARCHAR, T.VAR_STRING, T.BIT, T.NEWDECIMAL, *_LABELLED), 2),
 }
-
 _FIXED_LENGTH_PREFIX = {T.TINY_BLOB: 1, T.MEDIUM_BLOB: 3, T.LONG_BLOB: 4}
 
 
@@ -138,18 +126,11 @@ def _prefix(kind: T, meta: bytes) -> Resolved:
     return Resolved(kind, width, 0, 0)
 
 
-def _width(expected: int, kind: T, meta: bytes) -> Resolved:
+def _floating(kind: T, meta: bytes) -> Resolved:
+    expected = 4 if kind is T.FLOAT else 8
     if meta[0] != expected:
         raise ValueError(f"a {kind.name} of {meta[0]} bytes")
     return Resolved(kind, expected, 0, 0)
-
-
-def _float(kind: T, meta: bytes) -> Resolved:
-    return _width(4, kind, meta)
-
-
-def _double(kind: T, meta: bytes) -> Resolved:
-    return _width(8, kind, meta)
 
 
 def _decimal(kind: T, meta: bytes) -> Resolved:
@@ -161,10 +142,6 @@ def _decimal(kind: T, meta: bytes) -> Resolved:
 def _fsp(kind: T, meta: bytes) -> Resolved:
     check_fsp(meta[0])
     return Resolved(kind, 0, 0, meta[0])
-
-
-def _array(kind: T, _meta: bytes) -> Resolved:
-    return Resolved(kind, 4, 0, 0)  # stored as JSON
 
 
 def check_decimal(precision: int, scale: int) -> None:
@@ -181,25 +158,14 @@ def check_fsp(fsp: int) -> None:
         raise ValueError(f"{fsp} fraction digits, at most {MAX_FSP} exist")
 
 
-_RULES = {
-    T.FLOAT: _float,
-    T.DOUBLE: _double,
+_RULES: dict[T, Callable[[T, bytes], Resolved]] = {
+    **dict.fromkeys((T.FLOAT, T.DOUBLE), _floating),
     T.VARCHAR: _varchar,
     T.VAR_STRING: _var_string,
     T.BIT: _bit,
-    T.TIMESTAMP2: _fsp,
-    T.DATETIME2: _fsp,
-    T.TIME2: _fsp,
-    T.TYPED_ARRAY: _array,
-    T.VECTOR: _prefix,
-    T.JSON: _prefix,
+    **dict.fromkeys(_FRACTIONS, _fsp),
+    T.TYPED_ARRAY: lambda kind, _: Resolved(kind, 4, 0, 0),  # stored as JSON
     T.NEWDECIMAL: _decimal,
-    T.ENUM: _string,
-    T.SET: _string,
-    T.STRING: _string,
-    T.TINY_BLOB: _prefix,
-    T.MEDIUM_BLOB: _prefix,
-    T.LONG_BLOB: _prefix,
-    T.BLOB: _prefix,
-    T.GEOMETRY: _prefix,
+    **dict.fromkeys(_LABELLED, _string),
+    **dict.fromkeys(_PREFIXED, _prefix),
 }

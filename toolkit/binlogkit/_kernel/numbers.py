@@ -139,15 +139,10 @@ def groups(precision: int, scale: int) -> tuple[tuple[int, int], ...]:
 
 
 readers = {
-    T.TINY: integer,
-    T.SHORT: integer,
-    T.INT24: integer,
-    T.LONG: integer,
-    T.LONGLONG: integer,
+    **dict.fromkeys(_INTEGER_WIDTHS, integer),
     T.YEAR: year,
     T.BIT: bit,
-    T.FLOAT: floating,
-    T.DOUBLE: floating,
+    **dict.fromkeys((T.FLOAT, T.DOUBLE), floating),
     T.NEWDECIMAL: decimal,
     T.DECIMAL: old_decimal,
 }

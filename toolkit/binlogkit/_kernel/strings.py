@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from binlogkit._kernel.cells import (
-    CellSpec,
-    Layout,
-    Reader,
-    Undecodable,
-    fixed,
-    prefixed,
-)
+from binlogkit._kernel.cells import CellSpec, Layout, Reader, Undecodable, fixed, prefixed
 from binlogkit._kernel.charsets import decode
 from binlogkit._kernel.json_binary import InvalidJson, to_text
 from binlogkit._kernel.metadata import SET_WIDTHS
 from binlogkit.constants import ColumnType as T
 
 BINARY = "binary"
+BLOBS = (T.TINY_BLOB, T.BLOB, T.MEDIUM_BLOB, T.LONG_BLOB)
 _ONE_BYTE_LENGTH = 255
 
 
@@ -125,17 +119,11 @@ def _blob_layout(spec: CellSpec) -> Layout:
 
 
 readers: dict[T, Callable[[CellSpec], tuple[Layout, Reader]]] = {
-    T.VARCHAR: varchar,
-    T.VAR_STRING: varchar,
+    **dict.fromkeys((T.VARCHAR, T.VAR_STRING), varchar),
     T.STRING: char,
-    T.TINY_BLOB: blob,
-    T.MEDIUM_BLOB: blob,
-    T.LONG_BLOB: blob,
-    T.BLOB: blob,
+    **dict.fromkeys(BLOBS, blob),
     T.ENUM: enum,
     T.SET: set_,
-    T.JSON: json,
-    T.TYPED_ARRAY: json,
-    T.GEOMETRY: as_stored,
-    T.VECTOR: as_stored,
+    **dict.fromkeys((T.JSON, T.TYPED_ARRAY), json),
+    **dict.fromkeys((T.GEOMETRY, T.VECTOR), as_stored),
 }

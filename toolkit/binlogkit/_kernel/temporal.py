@@ -11,14 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 
-from binlogkit._kernel.cells import (
-    CellSpec,
-    Layout,
-    NoArrowValue,
-    Reader,
-    Undecodable,
-    fixed,
-)
+from binlogkit._kernel.cells import CellSpec, Layout, NoArrowValue, Reader, Undecodable, fixed
 from binlogkit._kernel.metadata import check_fsp
 from binlogkit._kernel.value_text import (
     DAY_MICROS,
@@ -85,15 +78,10 @@ def datetime2(spec: CellSpec) -> tuple[Layout, Reader]:
         packed = int.from_bytes(raw[:5], "big") - _DATETIME_OFFSET
         if packed < 0:
             return Undecodable(raw, "a negative DATETIME")
-        year, month = divmod(packed >> 22, 13)
-        day, hour, minute, second = (
-            packed >> 17 & 31,
-            packed >> 12 & 31,
-            packed >> 6 & 63,
-            packed & 63,
-        )
         micros = int.from_bytes(raw[5:], "big") * _FRACTION_UNIT[width]
-        return _datetime(raw, spec.scale, (year, month, day), (hour, minute, second, micros))
+        ymd = (*divmod(packed >> 22, 13), packed >> 17 & 31)
+        hms = (packed >> 12 & 31, packed >> 6 & 63, packed & 63, micros)
+        return _datetime(raw, spec.scale, ymd, hms)
 
     return fixed(5 + width), read
 
@@ -168,9 +156,8 @@ def time2(spec: CellSpec) -> tuple[Layout, Reader]:
         whole, part = divmod(abs(packed), 1 << 8 * width)
         hour, minute, second, micros = whole >> 12, whole >> 6 & 63, whole & 63, part * unit
         if hour > MAX_HOUR or minute > 59 or second > 59 or micros >= MICROS:
-            return Undecodable(
-                raw, f"hour {hour}, minute {minute}, second {second}, {micros} microseconds"
-            )
+            reason = f"hour {hour}, minute {minute}, second {second}, {micros} microseconds"
+            return Undecodable(raw, reason)
         us = ((hour * 60 + minute) * 60 + second) * MICROS + micros
         return -us if packed < 0 else us
 
@@ -182,11 +169,8 @@ def old_time(_spec: CellSpec) -> tuple[Layout, Reader]:
 
     def read(raw: bytes) -> object:
         packed = int.from_bytes(raw, "little", signed=True)
-        hour, minute, second = (
-            abs(packed) // 10_000,
-            abs(packed) // 100 % 100,
-            abs(packed) % 100,
-        )
+        size = abs(packed)
+        hour, minute, second = size // 10_000, size // 100 % 100, size % 100
         if hour > MAX_HOUR or minute > 59 or second > 59:
             return Undecodable(raw, f"hour {hour}, minute {minute}, second {second}")
         us = ((hour * 60 + minute) * 60 + second) * MICROS

@@ -70,6 +70,6 @@ def _recorded(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "skip", "read", "rest", "uint", "sint", "uint_be", "packed", "variable", "text", "c_string",
+    "skip", "read", "rest", "uint", "sint", "packed", "variable", "text", "c_string",
 ):  # fmt: skip
     setattr(Recorder, _name, _recorded(_name))
