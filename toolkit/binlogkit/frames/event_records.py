@@ -16,6 +16,7 @@ from binlogkit.events.rows import RowsEvent, RowsFlag
 from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.table_map import OptionalMetadata
 from binlogkit.events.variables import UserVar
+from binlogkit.sources.raw import flag_names
 
 # Of these only what the event carries is shown.
 SPARSE = (StatusVars, OptionalMetadata)
@@ -60,33 +61,12 @@ def _shown(body: type) -> tuple[tuple[str, Callable[[Any], object] | None], ...]
 _AS_THEY_ARE = {int, str, bool, float}
 # What is shown not as stored.
 _SHOWN: dict[type, dict[str, Callable[[Any], object]]] = {
-    RowsEvent: {"flags": lambda body: _rows_flags(body.flags)},
+    RowsEvent: {"flags": lambda body: flag_names(body.flags, RowsFlag)},
     FormatDescription: {"post_header_lengths": lambda body: body.lengths_by_type},
     Incident: {"incident": lambda body: body.incident},
     TransactionContext: {"snapshot_gtids": lambda body: body.snapshot_gtids},
     UserVar: {"charset": lambda body: body.charset, "decoded": lambda body: body.decoded},
 }
-
-
-def _joined(event: Event) -> dict[str, object]:
-    """What other events say for a statement, where they do."""
-    parts = {"variables": event.variables, "file": event.file}
-    return {name: _plain(part) for name, part in parts.items() if part}
-
-
-def _unread(event: Event) -> dict[str, object]:
-    """The bytes that no field holds, where there are any."""
-    parts = {"unread": event.unread, "unread_post_header": event.unread_post_header}
-    return {name: _plain(data) for name, data in parts.items() if data}
-
-
-def _rows_flags(flags: int) -> list[str | int]:
-    known = RowsFlag._value2member_map_
-    return [
-        RowsFlag(bit).name or bit if bit in known else bit
-        for bit in (1 << i for i in range(16))
-        if flags & bit
-    ]
 
 
 def record_keys(body: type) -> list[str]:
@@ -95,10 +75,14 @@ def record_keys(body: type) -> list[str]:
 
 
 def event_fields(event: Event) -> dict[str, object]:
-    """What an event says: ``fields`` of its record."""
-    return {
-        "log_pos": event.raw.header.log_pos,
-        **_fields(event.body),
-        **_joined(event),
-        **_unread(event),
-    }
+    """What an event says: ``fields`` of its record.
+
+    Last, where they are there: what other events say for a statement, and bytes that no field
+    holds.
+    """
+    more = {
+        "variables": event.variables, "file": event.file, "unread": event.unread,
+        "unread_post_header": event.unread_post_header,
+    }  # fmt: skip
+    said = {name: _plain(part) for name, part in more.items() if part}
+    return {"log_pos": event.raw.header.log_pos, **_fields(event.body), **said}

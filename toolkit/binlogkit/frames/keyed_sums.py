@@ -1,30 +1,74 @@
-"""The common part of views that sum a reading's rows by table and operation."""
+"""The common part of views that sum a reading's rows by table, operation and another number."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from binlogkit.frames.arrays import integers, text_array
+from binlogkit.frames.wanted import operations
+from binlogkit.rows.filters import OPS
 from binlogkit.rows.window import Window
 
-
-def table_numbers(
-    window: Window, slots: np.ndarray[Any, Any], known: dict[tuple[str, ...], int], *before: str
-) -> np.ndarray[Any, Any]:
-    """A number for the table of each slot, ``("", "")`` where none is known: its place in
-    ``known``, which grows, by db and table after ``before``."""
-    numbers = np.zeros(int(slots.max()) + 1, np.int64)
-    for slot in np.unique(slots).tolist():
-        schema = window.schemas[slot] if slot < len(window.schemas) else None
-        name = (*before, *(("", "") if schema is None else schema.name))
-        numbers[slot] = known.setdefault(name, len(known))
-    found: np.ndarray[Any, Any] = numbers[slots]
-    return found
+Numbers = np.ndarray[Any, Any]
 
 
-def grouped(keys: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The order in which equal keys, of two columns, stand together, and the first of each."""
-    order = np.lexsort((keys[:, 1], keys[:, 0]))
-    keys = keys[order]
-    return order, np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1)))
+class KeyedSums:
+    """By keys of two numbers: rows, events and bytes, and the first and last time, in columns."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, ...], int] = {}  # of tables: their numbers
+        self._parts: list[tuple[Numbers, Numbers]] = []
+
+    def _targets(self, window: Window, events: Numbers, *before: str) -> Numbers:
+        """A number for the table and the operation of each rows event, in which the table is
+        ``("", "")`` where none is known; its name stands after ``before``."""
+        slots = events["slot"]
+        numbers = np.zeros(int(slots.max()) + 1, np.int64)
+        for slot in np.unique(slots).tolist():
+            schema = window.schemas[slot] if slot < len(window.schemas) else None
+            name = (*before, *(("", "") if schema is None else schema.name))
+            numbers[slot] = self._names.setdefault(name, len(self._names))
+        found: Numbers = numbers[slots] * len(OPS) + operations(events["type"])
+        return found
+
+    def _add(self, keys: tuple[Numbers, Numbers], events: Numbers, rows: Numbers) -> None:
+        """Take rows events, each with its key and its count of rows."""
+        times, ones = events["timestamp"], np.ones(len(events), np.int64)
+        self._sum(
+            np.column_stack(keys).astype(np.int64),
+            np.column_stack([rows, ones, events["size"], times, times]).astype(np.int64),
+        )
+
+    def _sum(self, keys: Numbers, sums: Numbers) -> None:
+        """Keep what has one key as one."""
+        order = np.lexsort((keys[:, 1], keys[:, 0]))
+        keys, sums = keys[order], sums[order]
+        firsts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1)))
+        counts = np.add.reduceat(sums[:, :3], firsts, axis=0)
+        first, last = (
+            np.minimum.reduceat(sums[:, 3], firsts),
+            np.maximum.reduceat(sums[:, 4], firsts),
+        )
+        self._parts.append((keys[firsts], np.column_stack([counts, first, last])))
+
+    def _all(self) -> tuple[Numbers, Numbers]:
+        """The keys in their order, and what was summed of each."""
+        if len(self._parts) > 1:
+            keys, sums = map(np.concatenate, zip(*self._parts, strict=True))
+            self._parts = []
+            self._sum(keys, sums)
+        return (
+            self._parts[0]
+            if self._parts
+            else (np.zeros((0, 2), np.int64), np.zeros((0, 5), np.int64))
+        )
+
+    def _named(self, targets: Numbers) -> list[pa.Array]:
+        """The parts of the tables' names, and the operations."""
+        tables, ops = np.divmod(targets, len(OPS))
+        names = zip(*self._names, strict=True) if self._names else ((), ())
+        parts = [text_array(part).take(integers(tables)) for part in names]
+        return [*parts, text_array(OPS).take(integers(ops))]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -61,7 +62,7 @@ class Provenance:
     def forget(self, ordinal: int) -> None:
         """No event before this one is asked for any more."""
         for known in (self._files, self._sources, self._queries):
-            del known[: max(0, bisect_right(known, ordinal, key=_ordinal) - 1)]
+            del known[: max(0, bisect_right(known, ordinal, key=itemgetter(0)) - 1)]
 
     def batches(
         self, tables: deque[Taken], known: TransactionFacts
@@ -113,10 +114,6 @@ def _same(runs: Runs) -> dict[str, int]:
         for name in _OFTEN_SAME
         if (events[name] == events[name][0]).all()
     }
-
-
-def _ordinal(known: tuple[int, str | None]) -> int:
-    return known[0]
 
 
 def _fact(runs: Runs, which: int, kind: pa.DataType) -> pa.Array:

@@ -178,7 +178,7 @@ class Share:
         tables = [Taken(*pair) for pair in self.builders.values() if pair[1].rows]
         if not tables:
             return []
-        tables.sort(key=_place)
+        tables.sort(key=lambda taken: taken.runs.first_seq)
         if len(tables) <= _AT_ONCE_TABLES:
             for taken in tables:
                 taken.columns()
@@ -200,10 +200,6 @@ def _met(part: SharePart, i: int) -> list[Found]:
     found = [error for n, error in part.damages if n <= i]
     part.damages = part.damages[len(found) :]
     return [found] if found else []
-
-
-def _place(taken: Taken) -> int:
-    return taken.runs.first_seq
 
 
 class Workers:

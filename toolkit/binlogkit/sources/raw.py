@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from enum import IntFlag
 
 from binlogkit.constants import HEADER_LENGTH, EventFlag
 
@@ -43,13 +44,10 @@ def parse_header(data: bytes, length: int) -> EventHeader:
     return EventHeader(timestamp, type_code, server_id, size, log_pos, flags, length)
 
 
-def flag_names(flags: int) -> list[str | int]:
-    """The names of the set bits; bits without a name as numbers."""
-    return [
-        EventFlag(bit).name or bit if bit in EventFlag._value2member_map_ else bit
-        for bit in (1 << i for i in range(16))
-        if flags & bit
-    ]
+def flag_names(flags: int, kind: type[IntFlag] = EventFlag) -> list[str | int]:
+    """The names of the set bits, of 16; bits without a name as numbers."""
+    known, bits = kind._value2member_map_, (1 << i for i in range(16))
+    return [kind(bit).name or bit if bit in known else bit for bit in bits if flags & bit]
 
 
 @dataclass(frozen=True, slots=True)

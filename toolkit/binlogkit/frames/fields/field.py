@@ -116,6 +116,7 @@ def arrow_type(kind: str) -> pa.DataType:
 
     if kind.startswith("list<"):
         return pa.list_(arrow_type(kind[len("list<") : -1]))
+    stored = {"bytes": pa.binary(), "text": pa.string()}
     known = {
         "boolean": pa.bool_(),
         "float64": pa.float64(),
@@ -124,25 +125,7 @@ def arrow_type(kind: str) -> pa.DataType:
         "timestamp": pa.timestamp("us", "UTC"),
         "json": pa.string(),
         "image": pa.string(),
-        "raw": pa.list_(
-            pa.struct(
-                {
-                    "image": pa.uint8(),
-                    "column": pa.uint16(),
-                    "bytes": pa.binary(),
-                    "text": pa.string(),
-                }
-            )
-        ),
-        "cells": pa.list_(
-            pa.struct(
-                {
-                    "column": pa.string(),
-                    "state": pa.string(),
-                    "bytes": pa.binary(),
-                    "text": pa.string(),
-                }
-            )
-        ),
+        "raw": pa.list_(pa.struct({"image": pa.uint8(), "column": pa.uint16(), **stored})),
+        "cells": pa.list_(pa.struct({"column": pa.string(), "state": pa.string(), **stored})),
     }
     return known.get(kind) or pa.type_for_alias(kind)
