@@ -37,6 +37,11 @@ def not_finite(value: float) -> dict[str, str]:
     return {"undecodable": f"0x{stored}", "reason": "not a finite number"}
 
 
+def hex_text(data: bytes | bytearray | memoryview) -> str:
+    """Bytes as records have them."""
+    return "0x" + data.hex().upper()
+
+
 def decimal_text(value: Decimal) -> str:
     """The text of a DECIMAL, with all digits of its scale and never an exponent."""
     return format(value, "f")

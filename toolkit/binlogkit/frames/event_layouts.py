@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from binlogkit._kernel.native.templates import HEX, MOMENT, SIGNED, UNSIGNED
+from binlogkit._kernel.value_text import hex_text
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.rows.window import ROWS_EVENTS
 
@@ -153,7 +154,7 @@ def spans_of(layout: Layout) -> tuple[tuple[int, int], ...]:
 def blank_value(blank: Blank, event: bytes) -> object:
     """What the record of an event has in a blank."""
     if blank.kind == HEX:
-        return "0x" + event[blank.at :].hex().upper()
+        return hex_text(event[blank.at :])
     stored = event[blank.at : blank.at + blank.width]
     value = int.from_bytes(stored, "little", signed=blank.kind == SIGNED)
     return value & (1 << 55) - 1 if blank.kind == MOMENT else value

@@ -8,6 +8,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
+from binlogkit._kernel.value_text import hex_text
 from binlogkit.events.base import Event
 from binlogkit.events.control import Incident
 from binlogkit.events.format_description import FormatDescription
@@ -24,7 +25,7 @@ SPARSE = (StatusVars, OptionalMetadata)
 
 def _plain(value: object) -> object:
     if isinstance(value, (bytes, bytearray)):
-        return "0x" + bytes(value).hex().upper()
+        return hex_text(value)
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, (tuple, list)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from binlogkit.events.explain.parts import FieldPart
+from binlogkit._kernel.value_text import hex_text
 from binlogkit.events.explain.walk import EventWalk
 
 
@@ -27,25 +27,17 @@ def explain_records(walk: EventWalk) -> Iterator[dict[str, Any]]:
             "field": part.field,
             "offset": part.start,
             "length": part.size,
-            "raw": None if part.parts else _hex(walk.data[part.start : part.end]),
+            "raw": None if part.parts else hex_text(walk.data[part.start : part.end]),
             "value": _plain(part.value),
             "meaning": part.meaning,
             "details": [
                 {"name": d.name, "value": _plain(d.value), "meaning": d.meaning}
                 for d in part.details
             ],
-            "problem": _problem(walk, part, depth),
+            # With the event itself what is wrong anywhere in it.
+            "problem": (part.problem if depth else "; ".join(walk.problems)) or None,
         }
 
 
-def _problem(walk: EventWalk, part: FieldPart, depth: int) -> str | None:
-    """What is wrong with a part; with the event itself what is wrong anywhere in it."""
-    return "; ".join(walk.problems) or None if depth == 0 else part.problem or None
-
-
 def _plain(value: object) -> object:
-    return _hex(value) if isinstance(value, bytes) else value
-
-
-def _hex(data: bytes) -> str:
-    return "0x" + data.hex().upper()
+    return hex_text(value) if isinstance(value, bytes) else value

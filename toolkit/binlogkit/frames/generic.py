@@ -55,33 +55,43 @@ def generic_rows(
     order = np.argsort(np.concatenate([batch.column("seq") for batch in window]), kind="stable")
     if has_large_rows(size, rows):
         every = [batch.slice(i, 1) for batch in window for i in range(len(batch))]
+        make = partial(_large_image_text, dump=dump)
         for i in order.tolist():
-            yield _alone(every[i], schema, dump, compact)
+            row = _with_texts(every[i], schema, make)
+            if row.schema != schema and not compact:
+                where = f"{printable(row['file'][0].as_py())}, at {row['pos'][0]}"
+                raise LimitError(f"{where}: an image of a row is more than 2 GB of text")
+            yield row
         return
-    table = pa.Table.from_batches([_generic(b, schema, dump, separators) for b in window], schema)
+    make = partial(_image_texts, dump=dump, separators=separators)
+    table = pa.Table.from_batches([_with_texts(b, schema, make) for b in window], schema)
     if len(window) > 1:
         table = table.take(pa.array(order))
     yield from table.combine_chunks().to_batches()
 
 
-def _alone(
-    row: pa.RecordBatch, schema: pa.Schema, dump: _Dump, may_be_large: bool
+def _with_texts(
+    batch: pa.RecordBatch, schema: pa.Schema, make: Callable[..., pa.Array]
 ) -> pa.RecordBatch:
-    """A batch of one row."""
+    """The batch, its images as ``make`` writes them: the image, states, raw cells, and which."""
     arrays = []
     for field in schema:
-        array = row.column(field.name)
+        array = batch.column(field.name)
         if field.name in _IMAGES:
-            states, image = row.column(f"{field.name}_state"), _IMAGES.index(field.name)
-            (record,) = struct_records(array, states, row.column("raw"), image)
-            array = _large_text(None if record is None else dump(record))
-            if array.type != pa.string() and not may_be_large:
-                where = f"{printable(row['file'][0].as_py())}, at {row['pos'][0]}"
-                raise LimitError(f"{where}: an image of a row is more than 2 GB of text")
-        elif pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
+            states, image = batch.column(f"{field.name}_state"), _IMAGES.index(field.name)
+            array = make(array, states, batch.column("raw"), image)
+        else:
+            array = array.cast(field.type)
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, names=schema.names)
+
+
+def _large_image_text(
+    struct: pa.StructArray, states: pa.ListArray, raw: pa.ListArray, image: int, dump: _Dump
+) -> pa.Array:
+    """The one image as JSON text."""
+    (record,) = struct_records(struct, states, raw, image)
+    return _large_text(None if record is None else dump(record))
 
 
 def _large_text(text: str | None) -> pa.Array:
@@ -90,30 +100,6 @@ def _large_text(text: str | None) -> pa.Array:
         return pa.array([text], pa.string())
     except pa.ArrowCapacityError:
         return pa.array([text], pa.large_string())
-
-
-def _generic(
-    batch: pa.RecordBatch, schema: pa.Schema, dump: _Dump, separators: tuple[str, str]
-) -> pa.RecordBatch:
-    columns = [
-        _image_texts(
-            batch.column(field.name),
-            batch.column(f"{field.name}_state"),
-            batch.column("raw"),
-            _IMAGES.index(field.name),
-            dump,
-            separators,
-        )
-        if field.name in _IMAGES
-        else batch.column(field.name)
-        for field in schema
-    ]
-    plain = [
-        column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-        for column in columns
-    ]
-    cast = [column.cast(field.type) for column, field in zip(plain, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(cast, schema=schema)
 
 
 def state_rows(rows: pa.Table) -> Iterator[pa.RecordBatch]:

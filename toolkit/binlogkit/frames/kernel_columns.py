@@ -24,7 +24,6 @@ from binlogkit.rows.schema import TableSchema
 
 if TYPE_CHECKING:
     from binlogkit._kernel.columns import TakenColumn
-    from binlogkit._kernel.native.runs import Runs
     from binlogkit._kernel.native.values import Block
 
 _BEFORE, _AFTER = 0, 1
@@ -36,17 +35,9 @@ class Taken:
     """What a builder held: its buffers, of which the columns are made when they are asked for."""
 
     __slots__ = (
-        "_columns",
-        "_digests",
-        "_heap",
-        "_images",
-        "_raws",
-        "_states",
-        "plan",
-        "rows",
-        "runs",
+        "_columns", "_digests", "_heap", "_images", "_raws", "_states", "plan", "rows", "runs",
         "schema",
-    )
+    )  # fmt: skip
 
     def __init__(self, schema: TableSchema, builder: TableBuilder) -> None:
         self.schema = schema
@@ -90,7 +81,9 @@ class Taken:
             batch.settle()
         runs = self.runs
         return {
-            "op": _operations(runs),
+            "op": pa.DictionaryArray.from_buffers(
+                text_places(), runs.rows, [None, buffer(runs.fact(OP))], _names_of_ops()
+            ),
             "before": batch.struct(_BEFORE, *runs.without(_INSERT)),
             "after": batch.struct(_AFTER, *runs.without(_DELETE)),
             "before_state": batch.states[_BEFORE],
@@ -107,11 +100,6 @@ class Taken:
             pa.nulls(self.rows, kind) if found is None else _array(kind, self.rows, found)
             for found in self._digests
         ]
-
-
-def _operations(runs: Runs) -> pa.DictionaryArray:
-    indices = [None, buffer(runs.fact(OP))]
-    return pa.DictionaryArray.from_buffers(text_places(), runs.rows, indices, _names_of_ops())
 
 
 @lru_cache(1)

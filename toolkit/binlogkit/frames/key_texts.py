@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from binlogkit.errors import UsageError, printable
 from binlogkit.frames.arrays import one_text
+from binlogkit.frames.arrow_types import field_facts
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.literals import Misfit, as_written, pair_of
 from binlogkit.frames.schema import CellState
@@ -50,7 +51,7 @@ def _cells(batch: pa.RecordBatch, image: str, column: int) -> pa.Array:
     if pc.any(odd).as_py():
         own = (_IMAGES.index(image), column)
         told = [
-            _written(cell["text"])
+            json.dumps(as_written(cell["text"]) or cell["text"])  # a date that no calendar has
             for cells in batch["raw"].filter(odd).to_pylist()
             for cell in cells
             if (cell["image"], cell["column"]) == own
@@ -63,19 +64,9 @@ def _cells(batch: pa.RecordBatch, image: str, column: int) -> pa.Array:
 
 
 def _texts(array: pa.Array, field: pa.Field) -> pa.Array:
-    if _kind(field) == "set" and not pa.types.is_integer(array.type):
+    if field_facts(field).get("kind") == "set" and not pa.types.is_integer(array.type):
         array = pair_of(array, "set", "")[0]
     return json_texts(array, field)
-
-
-def _written(text: str) -> str:
-    """A date that no calendar has."""
-    return json.dumps(as_written(text) or text)
-
-
-def _kind(field: pa.Field) -> str:
-    facts = field.metadata or {}
-    return str(facts.get(b"binlogkit:kind", b"text").decode())
 
 
 def values_of(given: Any, key: Sequence[str], table: str) -> list[Any]:
@@ -107,17 +98,16 @@ def asked_text(batch: pa.RecordBatch, key: Sequence[str], values: Sequence[Any])
 
 
 def _asked(field: pa.Field, value: Any) -> str | None:
-    kind = _kind(field)
+    facts = field_facts(field)
+    kind = facts.get("kind", "text")
     try:
         _, scalar = pair_of(pa.array([], field.type), kind, value)
     except Misfit as exc:
         written = as_written(value) if kind in ("date", "datetime", "timestamp") else None
         if written is not None:
             return json.dumps(written)
-        told = (field.metadata or {}).get(b"binlogkit:mysql_type", b"").decode()
-        raise UsageError(
-            printable(f"{field.name}={value}: {field.name} is {told}, compared with {exc}")
-        ) from None
+        told = f"{field.name} is {facts.get('mysql_type', '')}, compared with {exc}"
+        raise UsageError(printable(f"{field.name}={value}: {told}")) from None
     own = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     if scalar.type != own and kind != "set":
         return None  # not representable in the column

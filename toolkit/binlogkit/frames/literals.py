@@ -88,10 +88,6 @@ def _numeric(array: pa.Array, value: Any) -> Pair:
     return array.cast(common), pa.scalar(number, common)
 
 
-def _float(array: pa.Array, value: Any) -> Pair:
-    return array, pa.scalar(float(_decimal(value)), pa.float64()).cast(array.type, safe=False)
-
-
 # ---- times ---------------------------------------------------------------------------------
 
 
@@ -115,10 +111,6 @@ def _date(array: pa.Array, value: Any) -> Pair:
     return array.cast(pa.timestamp("us")), pa.scalar(moment, pa.timestamp("us"))
 
 
-def _datetime(array: pa.Array, value: Any) -> Pair:
-    return array, pa.scalar(_local(value, "a date and time"), array.type)
-
-
 def _local(value: Any, what: str) -> datetime:
     moment = _moment(value, what)
     if moment.tzinfo is not None:
@@ -126,10 +118,9 @@ def _local(value: Any, what: str) -> datetime:
     return moment
 
 
-def _timestamp(array: pa.Array, value: Any) -> Pair:
+def _utc(value: Any) -> datetime:
     moment = _moment(value, "a date and time")
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    return array, pa.scalar(moment, array.type)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def _since(unit: int) -> Callable[[pa.Array, Any], Pair]:
@@ -139,10 +130,8 @@ def _since(unit: int) -> Callable[[pa.Array, Any], Pair]:
     def pair(array: pa.Array, value: Any) -> Pair:
         if not isinstance(value, (str, date)):
             return _numeric(array, value)
-        moment = _moment(value, "a date and time")
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
         scaled = array if unit == 1 else pc.multiply(array, unit)
-        return scaled, pa.scalar((moment - _EPOCH) // timedelta(microseconds=1), pa.int64())
+        return scaled, pa.scalar((_utc(value) - _EPOCH) // timedelta(microseconds=1), pa.int64())
 
     return pair
 
@@ -218,12 +207,15 @@ def _json(value: Any) -> str:
 
 _BY_KIND: dict[str, Callable[[Any, Any], Pair]] = {
     **dict.fromkeys(("integer", "year", "bit", "decimal"), _numeric),
-    **dict.fromkeys(("float", "double"), _float),
+    **dict.fromkeys(
+        ("float", "double"),
+        lambda array, v: (array, pa.scalar(float(_decimal(v))).cast(array.type, safe=False)),
+    ),
     **dict.fromkeys(("text", "enum"), _text),
     **dict.fromkeys(("binary", "geometry", "vector"), _bytes),
     "date": _date,
-    "datetime": _datetime,
-    "timestamp": _timestamp,
+    "datetime": lambda array, v: (array, pa.scalar(_local(v, "a date and time"), array.type)),
+    "timestamp": lambda array, v: (array, pa.scalar(_utc(v), array.type)),
     "time": _duration,
     "seconds": _since(1_000_000),
     "microseconds": _since(1),

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.errors import UsageError, printable
-from binlogkit.frames.fields.field import Field
+from binlogkit.frames.arrow_types import field_facts
+from binlogkit.frames.fields.field import TIMES
 from binlogkit.frames.fields.rows import BATCH
 from binlogkit.frames.literals import Misfit, as_written, pair_of
 from binlogkit.frames.schema import CellState
@@ -47,8 +48,7 @@ class Matcher:
         rows = _Rows(batch)
         found = [self._holds(rows, node) for node in self._where.expressions]
         if self._where.equals:
-            sides = [self._all_equal(rows, image) for image in _IMAGES]
-            found.append(pc.or_(*sides))
+            found.append(pc.or_(*(self._all_equal(rows, image) for image in _IMAGES)))
         return batch.filter(reduce(pc.and_, [pc.fill_null(one, False) for one in found]))
 
     def complain(self) -> None:
@@ -139,22 +139,21 @@ class _Rows:
     def cells(self, operand: Operand) -> _Cells | None:
         """The cells of a column; None where the table has no such column."""
         if operand.image is None:
-            return _fact_cells(self.batch.column(operand.name), _FACTS[operand.name])
+            fact, column = _FACTS[operand.name], self.batch.column(operand.name)
+            kind = fact.type if fact.type in TIMES else "integer"
+            kind = "text" if fact.type == "string" else kind
+            return _Cells(column, kind, fact.name, fact.type, None)
         struct = self.batch.column(operand.image)
         names = [field.name for field in struct.type]
         if operand.name not in names:
             return None
         i = names.index(operand.name)
         field = struct.type.field(i)
-        facts = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
-        table = json.loads(self.batch.schema.metadata[b"binlogkit:table"])
-        return _Cells(
-            _child(struct, i),
-            facts.get("binlogkit:kind", "text"),
-            ".".join([*table, operand.name]),
-            facts.get("binlogkit:mysql_type", ""),
-            _Odd(self.batch, operand.image, i),
-        )
+        facts = field_facts(field)
+        name = ".".join([*json.loads(self.batch.schema.metadata[b"binlogkit:table"]), operand.name])
+        kind, type_name = facts.get("kind", "text"), facts.get("mysql_type", "")
+        odd = _Odd(self.batch, operand.image, i)
+        return _Cells(pc.struct_field(struct, [i]), kind, name, type_name, odd)
 
 
 def _changed(rows: _Rows, column: str) -> pa.Array:
@@ -179,16 +178,6 @@ def changed_columns(batch: pa.RecordBatch) -> pa.ListArray:
     return pa.ListArray.from_arrays(
         ends, pa.array(names, pa.string()).take(pa.array(flags.nonzero()[1]))
     )
-
-
-def _child(struct: pa.StructArray, i: int) -> pa.Array:
-    """A field of structs, null where they are."""
-    return pc.struct_field(struct, [i])
-
-
-def _fact_cells(column: pa.Array, field: Field) -> _Cells:
-    kinds = {"string": "text", "seconds": "seconds", "microseconds": "microseconds"}
-    return _Cells(column, kinds.get(field.type, "integer"), field.name, field.type, None)
 
 
 @dataclass(slots=True)

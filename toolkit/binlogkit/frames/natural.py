@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from binlogkit._kernel.value_text import hex_text
 from binlogkit.errors import UsageError
 from binlogkit.frames.decimals import DecimalArray
 from binlogkit.frames.fields.field import TIMES, Field, Fields, arrow_type
@@ -170,7 +171,7 @@ def _raw_text(cells: list[dict[str, Any]]) -> str:
         {
             "image": _IMAGES[cell["image"]],
             "column": cell["column"],
-            "bytes": None if cell["bytes"] is None else f"0x{cell['bytes'].hex().upper()}",
+            "bytes": None if cell["bytes"] is None else hex_text(cell["bytes"]),
             "text": cell["text"],
         }
         for cell in cells

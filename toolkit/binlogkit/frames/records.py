@@ -14,19 +14,17 @@ from binlogkit._kernel.value_text import (
     date_text,
     datetime_text,
     decimal_text,
+    hex_text,
     not_finite,
     time_text,
 )
 from binlogkit.errors import DamageError
+from binlogkit.frames.arrow_types import field_facts
 from binlogkit.frames.fields.field import Fields, names
 from binlogkit.frames.schema import CellState
 
 _ABSENT = object()
 Formatter = Callable[[Any], object]
-
-
-def _hex(data: bytes) -> str:
-    return "0x" + data.hex().upper()
 
 
 def _single(value: float) -> float:
@@ -38,9 +36,8 @@ def _single(value: float) -> float:
 
 def _formatter(field: pa.Field) -> Formatter | None:
     """How a value of this field reads in the contract; None where it stands as it is."""
-    facts = field.metadata or {}
-    kind = facts.get(b"binlogkit:kind", b"text").decode()
-    scale = int(facts.get(b"binlogkit:scale", b"0"))
+    facts = field_facts(field)
+    kind, scale = facts.get("kind", "text"), int(facts.get("scale", "0"))
     formatters: dict[str, Formatter] = {
         "float": _single,
         "decimal": lambda v: decimal_text(v) if isinstance(v, Decimal) else str(v),
@@ -48,9 +45,7 @@ def _formatter(field: pa.Field) -> Formatter | None:
         "time": lambda v: time_text(v, scale),
         "datetime": lambda v: datetime_text(v, scale),
         "timestamp": lambda v: datetime_text(v, scale),
-        "binary": _hex,
-        "geometry": _hex,
-        "vector": _hex,
+        **dict.fromkeys(("binary", "geometry", "vector"), hex_text),
     }
     return formatters.get(kind)
 
@@ -114,7 +109,7 @@ def special_value(state: int, cell: dict[str, Any]) -> Any:
         return cell["text"]
     if state == CellState.JSON_DIFF:
         return {"json_diff": json.loads(cell["text"])}
-    return {"undecodable": _hex(cell["bytes"]), "reason": cell["text"]}
+    return {"undecodable": hex_text(cell["bytes"]), "reason": cell["text"]}
 
 
 def records_of(batches: Iterable[pa.RecordBatch], declared: Fields) -> Iterator[dict[str, Any]]:

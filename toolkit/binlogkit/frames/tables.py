@@ -58,16 +58,10 @@ def flat_table(changes: pa.Table) -> pa.Table:
     columns["changed"] = pa.chunked_array(found, pa.list_(pa.string()))
     for image in ("before", "after"):
         for i, child in enumerate(changes.schema.field(image).type):
-            columns[f"{image}.{child.name}"] = _child(changes.column(image), i)
+            columns[f"{image}.{child.name}"] = pc.struct_field(changes.column(image), i)
     others = (n for n in changes.column_names if n not in (*_FIRST, "before", "after"))
     columns |= {name: changes.column(name) for name in others}
     return pa.table(list(columns.values()), names=list(columns))
-
-
-def _child(structs: pa.ChunkedArray, index: int) -> pa.ChunkedArray:
-    """A child of structs, null where the struct is."""
-    chunks = [pc.struct_field(struct, index) for struct in structs.chunks]
-    return pa.chunked_array(chunks, structs.type.field(index).type)
 
 
 def united(batches: Sequence[pa.RecordBatch], table: str) -> pa.Table:

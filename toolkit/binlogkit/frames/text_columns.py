@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.frames.arrays import bits, one_text
+from binlogkit.frames.arrow_types import field_facts
 
 #: Which of some rows.
 Mask = npt.NDArray[np.bool_]
@@ -133,10 +134,8 @@ def value_texts(array: pa.Array, field: pa.Field) -> pa.StringArray | None:
     """A column's values in the contract's form, as ``frames/records.py`` has them one by one: dates
     and times, DECIMAL and bytes; None for other columns, and where Arrow's form is another.
     """
-    facts = field.metadata or {}
-    kind = facts.get(b"binlogkit:kind", b"").decode()
-    scale = int(facts.get(b"binlogkit:scale", b"0"))
-    types, stored = pa.types, array.type
+    facts, types, stored = field_facts(field), pa.types, array.type
+    kind, scale = facts.get("kind", ""), int(facts.get("scale", "0"))
     if types.is_date32(stored) and kind == "date":
         return array.cast(pa.string())
     if types.is_timestamp(stored) and kind in ("datetime", "timestamp"):

@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from binlogkit._kernel.value_text import not_finite, time_text
+from binlogkit._kernel.value_text import hex_text, not_finite, time_text
 from binlogkit.errors import printable
 
 # Raw in JSON though not safe on a terminal or to a reader that splits at Unicode line ends: DEL,
@@ -69,7 +69,7 @@ def plain(value: object) -> Any:
 
 def _scalar(value: object) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
-        return f"0x{bytes(value).hex().upper()}"
+        return hex_text(value)
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, dt.datetime):
