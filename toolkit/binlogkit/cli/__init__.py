@@ -46,6 +46,7 @@ _COMMANDS = (
 )  # fmt: skip
 _SHARED = {"events": "records", "rows": "records", "transactions": "records", "redo": "undo"}
 _INTERRUPTED = 130
+_FOUND = (DamageError, GapError, LimitError, SchemaError, UndeterminedError)  # of logs
 
 
 def _entry_points() -> EntryPoints:
@@ -135,20 +136,10 @@ def _run(argv: list[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         complain("interrupted")
         return _INTERRUPTED
-    except (DamageError, SchemaError, LimitError, UndeterminedError) as exc:
-        complain(str(exc))
-        return FINDINGS
-    except GapError as exc:
-        for line in exc.lines():
+    except BinlogKitError as exc:
+        for line in exc.lines() if isinstance(exc, GapError | InputError) else [str(exc)]:
             complain(line)
-        return FINDINGS
-    except InputError as exc:
-        for line in exc.lines():
-            complain(line)
-        return UNREADABLE
-    except (UsageError, BinlogKitError) as exc:
-        complain(str(exc))
-        return UNREADABLE
+        return FINDINGS if isinstance(exc, _FOUND) else UNREADABLE
     except BrokenPipeError:
         # The reader went away: what is left in the buffer has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

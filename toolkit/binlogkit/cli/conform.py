@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.cli.help import Command
-from binlogkit.cli.options import input_options, open_input, output_of, output_options
+from binlogkit.cli.options import (
+    input_options,
+    open_input,
+    output_of,
+    output_options,
+    write_html,
+)
 from binlogkit.cli.status import FINDINGS, WELL, complain, note, status_of
 from binlogkit.errors import InputError, UsageError
 
@@ -119,11 +126,8 @@ def command(**arguments: Any) -> int:
     golden, junit, html = (arguments.pop(option) for option in ("golden", "junit", "html"))
     named, server = arguments.pop("decoder"), arguments.pop("server")
     baseline = arguments.pop("baseline")
-    known = (
-        []
-        if baseline is None
-        else read_baseline(line.decode("utf-8", "replace") for line in _lines(baseline))
-    )
+    lines = () if baseline is None else _lines(baseline)
+    known = read_baseline(line.decode("utf-8", "replace") for line in lines)
     decoded, kind = arguments.pop("decoded"), arguments.pop("decoded_format")
     write_to, allowed = arguments.pop("write_baseline"), arguments.pop("allow_unjudged")
     log = open_input(arguments)
@@ -136,12 +140,9 @@ def command(**arguments: Any) -> int:
         raise UsageError("--against server and --server go together")
     if server is not None and decoded is not None:
         raise UsageError("a server judges no --decoded: it has no rows of its log")
-    judged = [
-        against(log, carrier, known, decoded, kind, name)
-        for against in _judges(judges, oracle, golden, server)
-        for carrier in log.carriers
-    ]
-    result = merge(judged)
+    subject = _Subject(log, known, decoded, kind, name)
+    judging = _judges(judges, oracle, golden, server)
+    result = merge([against(subject, carrier) for against in judging for carrier in log.carriers])
     differences = result.differences.to_pylist()
     judge = " and ".join(_called(judge, oracle) for judge in judges)
     write_records(differences, output, names=COLUMNS)
@@ -152,12 +153,10 @@ def command(**arguments: Any) -> int:
     if html is not None:
         from binlogkit.reports.conformance import conformance_report
         from binlogkit.reports.html import render
-        from binlogkit.reports.output import write_text
 
         who = named or kind or "binlogkit"
-        write_text(html, [render(conformance_report(who, judge, differences, result.summary))])
-        if html != "-":
-            note(f"the report is {html}")
+        report = conformance_report(who, judge, differences, result.summary)
+        write_html(html, render(report), "report")
     tell(result, judge)
     passes = allowed and result.summary.verdict is Verdict.UNJUDGED
     return max(
@@ -170,6 +169,7 @@ def _by_rules(arguments: dict[str, Any], declared: tuple[str, ...]) -> int:
     from binlogkit.analyses.logging_rules.contradictions import CONTRADICTIONS, Judgement, judgement
     from binlogkit.cli.rules import settings_in
     from binlogkit.reports.output import write_records
+    from binlogkit.sources.carriers import read_schema_text
 
     output = output_of(arguments)
     arguments.pop("judges")
@@ -177,7 +177,7 @@ def _by_rules(arguments: dict[str, Any], declared: tuple[str, ...]) -> int:
         if arguments.pop(name) is not None:
             raise UsageError("--rules compares with no other decoder")
     schema = arguments["schema"]
-    tables = None if schema is None else b"".join(_lines(schema)).decode("utf-8", "replace")
+    tables = None if schema is None else read_schema_text(schema)
     log = open_input(arguments)
     judge: Judgement = judgement(settings_in(declared), tables)
     count = write_records(judge.of(log.event_records()), output, declared=CONTRADICTIONS)
@@ -188,7 +188,38 @@ def _by_rules(arguments: dict[str, Any], declared: tuple[str, ...]) -> int:
     return max(FINDINGS if count else WELL, status_of(log))
 
 
-_Judge = Callable[..., "ConformanceResult"]
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What is judged: a log's events and rows as ``decoded`` has them in the format ``kind``, or as
+    we have them, where these are None; ``name``: of the decoder; ``known``: differences to leave
+    out."""
+
+    log: Log
+    known: list[dict[str, Any]]
+    decoded: str | None
+    kind: str | None
+    name: str
+
+    def records(self, carrier: Carrier) -> tuple[Any, Any, list[Any]]:
+        """The events, rows and schemas to judge; our rows are batches.
+
+        Progress is that of the events, which are read as the judge proceeds.
+        """
+        from binlogkit.analyses.conformance import RowWindows, parse_decoded
+        from binlogkit.cli.progress import unwatched
+        from binlogkit.log import Log
+
+        options = self.log.options
+        aside = Log([unwatched(carrier)], options)
+        schemas: list[Any] = list(aside.table_schemas())
+        if self.decoded is None or self.kind is None:
+            rows = RowWindows(aside.row_windows())
+            return Log([carrier], options).event_records(), rows, schemas
+        theirs = parse_decoded(_lines(self.decoded), self.kind)
+        return theirs.events, theirs.rows, list(theirs.schemas) or schemas
+
+
+_Judge = Callable[[_Subject, "Carrier"], "ConformanceResult"]
 
 
 def _judges(
@@ -196,12 +227,12 @@ def _judges(
 ) -> Iterator[_Judge]:
     for name in dict.fromkeys(names):
         if name == "golden":
-            yield partial(compare_golden, golden)
+            yield partial(_by_golden, golden)
         elif name == "server":
             assert server is not None
-            yield ServerJudge(server)
+            yield _ServerJudge(server)
         else:
-            yield partial(compare, oracle)
+            yield partial(_by_mysqlbinlog, oracle)
 
 
 def _called(judge: str, oracle: Any) -> str:
@@ -210,59 +241,23 @@ def _called(judge: str, oracle: Any) -> str:
     return "the expected lines" if judge == "golden" else f"mysqlbinlog {oracle.version or ''}"
 
 
-def _records(
-    log: Log, carrier: Carrier, decoded: str | None, kind: str | None
-) -> tuple[Any, Any, list[Any]]:
-    """The events, rows and schemas to judge: another decoder's, else ours, whose rows are batches.
-
-    Progress is that of the events, which are read as the judge proceeds.
-    """
-    from binlogkit.analyses.conformance import RowWindows, parse_decoded
-    from binlogkit.cli.progress import unwatched
-    from binlogkit.log import Log
-
-    aside = unwatched(carrier)
-    schemas: list[Any] = list(Log([aside], log.options).table_schemas())
-    if decoded is None or kind is None:
-        rows = RowWindows(Log([aside], log.options).row_windows())
-        return Log([carrier], log.options).event_records(), rows, schemas
-    theirs = parse_decoded(_lines(decoded), kind)
-    return theirs.events, theirs.rows, list(theirs.schemas) or schemas
-
-
-def compare(
-    oracle: Any,
-    log: Log,
-    carrier: Carrier,
-    known: list[dict[str, Any]],
-    decoded: str | None = None,
-    kind: str | None = None,
-    name: str = "ours",
-) -> ConformanceResult:
+def _by_mysqlbinlog(oracle: Any, subject: _Subject, carrier: Carrier) -> ConformanceResult:
     """One log's comparison with mysqlbinlog."""
     from binlogkit.analyses.conformance import TextBlocks, against_mysqlbinlog
     from binlogkit.cli.progress import unwatched
     from binlogkit.log.stored_events import stored_events
     from binlogkit.sources.mysqlbinlog import read_blocks
 
-    events, rows, schemas = _records(log, carrier, decoded, kind)
     aside = unwatched(carrier)
     with _as_file(aside) as path:
         return against_mysqlbinlog(
-            events, rows, schemas, TextBlocks(read_blocks(path, using=oracle)), file=carrier.name,
-            baseline=known, stored=stored_events(aside), decoder=name,
+            *subject.records(carrier), TextBlocks(read_blocks(path, using=oracle)),
+            file=carrier.name, baseline=subject.known, stored=stored_events(aside),
+            decoder=subject.name,
         )  # fmt: skip
 
 
-def compare_golden(
-    folder: Path | None,
-    log: Log,
-    carrier: Carrier,
-    known: list[dict[str, Any]],
-    decoded: str | None = None,
-    kind: str | None = None,
-    name: str = "ours",
-) -> ConformanceResult:
+def _by_golden(folder: Path | None, subject: _Subject, carrier: Carrier) -> ConformanceResult:
     """One log's comparison with its expected lines.
 
     A golden log's tables and XA transactions may begin in an earlier log, so all are read together.
@@ -271,32 +266,30 @@ def compare_golden(
     from binlogkit.log.stored_events import field_bytes
     from binlogkit.sources.expected import expected_lines
 
-    place = Path(carrier.name)
+    place, log = Path(carrier.name), subject.log
     where = place.parent if folder is None else folder
     schemas: list[Any] = list(log.table_schemas())
-    if decoded is None or kind is None:
+    if subject.decoded is None:
         events: Any = (e for e in log.event_records() if e["file"] == carrier.name)
         rows: Any = (r for r in log.row_records() if r["file"] == carrier.name)
     else:
-        events, rows, own = _records(log, carrier, decoded, kind)
+        events, rows, own = subject.records(carrier)
         schemas = own or schemas
     return against_golden(
         events, rows, schemas, expected_lines(where, "events", place.name),
-        expected_lines(where, "rows", place.name), file=carrier.name, baseline=known,
-        decoder=name, field_bytes=partial(field_bytes, log, carrier),
+        expected_lines(where, "rows", place.name), file=carrier.name, baseline=subject.known,
+        decoder=subject.name, field_bytes=partial(field_bytes, log, carrier),
     )  # fmt: skip
 
 
-class ServerJudge:
+class _ServerJudge:
     """Compares logs with the server that wrote them; after the last one, their tables."""
 
     def __init__(self, server: str) -> None:
         self._server = server
         self._ends: dict[str, int] = {}
 
-    def __call__(
-        self, log: Log, carrier: Carrier, known: list[dict[str, Any]], *_: Any
-    ) -> ConformanceResult:
+    def __call__(self, subject: _Subject, carrier: Carrier) -> ConformanceResult:
         """One log's comparison."""
         from binlogkit.analyses.conformance.against_server import against_server
         from binlogkit.analyses.conformance.server_lines import Line, lines_of
@@ -316,12 +309,12 @@ class ServerJudge:
         first = next(stored_events(aside), None)
         relay = first is not None and bool(first.raw.header.flags & EventFlag.RELAY_LOG)
         listed = listed_events(self._server, f"{stem}.{number:06}", relay=relay)
-        last = len(self._ends) == len(log.carriers) and not relay
+        last = len(self._ends) == len(subject.log.carriers) and not relay
         return against_server(
             lines_of(stored_events(carrier), relay=relay),
             (Line.shown(*one) for one in listed),
-            served_tables(log, self._server, self._ends) if last else (),
-            file=carrier.name, end=size, baseline=known,
+            served_tables(subject.log, self._server, self._ends) if last else (),
+            file=carrier.name, end=size, baseline=subject.known,
         )  # fmt: skip
 
 

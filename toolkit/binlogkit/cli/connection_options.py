@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
-from binlogkit.sources.connection import PASSWORD_VARIABLE, SSL_MODES
+from binlogkit.cli.options import apply
+from binlogkit.sources.connection import (
+    PASSWORD_VARIABLE,
+    SSL_MODES,
+    URL_OPTIONS,
+    ServerSettings,
+    server_settings,
+)
 
-if TYPE_CHECKING:
-    from binlogkit.sources.connection import ServerSettings
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-_OPTIONS = (
+connection_options = apply(
     click.option("--host", help="The server  [default: localhost]"),
     click.option("--port", type=click.IntRange(1, 65535), help="Its port  [default: 3306]"),
     click.option("--socket", metavar="PATH", help="Its Unix socket, instead of host and port."),
@@ -40,19 +41,9 @@ _OPTIONS = (
         help="The server's RSA key, which keeps passwords secret where there is no TLS.",
     ),
 )
-_NAMES = ("host", "port", "user", "socket", "ssl_mode", "ssl_ca", "ssl_capath", "ssl_cert",
-          "ssl_key", "server_public_key_path", "defaults_file")  # fmt: skip
-
-
-def connection_options(function: F) -> F:
-    """Add the options to a command."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
 
 
 def settings_of(arguments: dict[str, Any]) -> ServerSettings:
     """Take the options out of a command's arguments."""
-    from binlogkit.sources.connection import server_settings
-
-    return server_settings(**{name: arguments.pop(name) for name in _NAMES})
+    names = ("host", "port", "user", *URL_OPTIONS)
+    return server_settings(**{name: arguments.pop(name) for name in names})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from typing import Any
 
@@ -17,12 +16,10 @@ from binlogkit.cli.options import (
     output_options,
 )
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.state import tell_findings
-from binlogkit.cli.status import ENDS, FINDINGS, complain, status_of
+from binlogkit.cli.state import tell_state
+from binlogkit.cli.status import ENDS, FINDINGS, status_of
 from binlogkit.frames.fields.rows import DIFFERENCE
 from binlogkit.rows.filters import written_table_name
-
-_LOG = logging.getLogger(__name__)
 
 
 @click.command("diff", cls=Command)
@@ -67,11 +64,10 @@ def command(**arguments: Any) -> int:
 
     names = found.before.names | found.after.names
     status = status_of(log, notes=ENDS, concerns=concerns, tables=names)
-    tell_findings(name, found.findings.to_pylist())
+    wrong = []
     if found.uncertain:
-        complain(f"{name}: {found.uncertain} rows could not be compared in all cells")
+        wrong.append(f"{found.uncertain} rows could not be compared in all cells")
     if found.unknown_cells:
-        complain(f"{name}: {found.unknown_cells} cells of these rows are not determined by the log")
-    for assumed in found.assumes:
-        _LOG.info("%s: assumed: %s", name, assumed)
+        wrong.append(f"{found.unknown_cells} cells of these rows are not determined by the log")
+    tell_state(name, found.findings.to_pylist(), wrong, found.assumes)
     return status if found.determined else FINDINGS

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.cli.help import Command
-from binlogkit.cli.options import open_input, output_of, output_options, reading_options
-from binlogkit.cli.status import FINDINGS, WELL, complain, note
+from binlogkit.cli.options import (
+    open_input,
+    output_of,
+    output_options,
+    reading_options,
+    write_html,
+)
+from binlogkit.cli.status import FINDINGS, WELL, complain
 from binlogkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,7 +52,7 @@ def command(**arguments: Any) -> int:
     from binlogkit.frames.explain_records import explain_records
     from binlogkit.frames.fields.ledger import EXPLAIN
     from binlogkit.log.explain import Explanation, explanations
-    from binlogkit.reports.output import write_records, write_text
+    from binlogkit.reports.output import write_records
 
     output = output_of(arguments)
     at, html = arguments.pop("at"), arguments.pop("html")
@@ -54,10 +60,7 @@ def command(**arguments: Any) -> int:
     told = _Told()
     walks = told.watching(explanations(log, list(at) or None))
     if html is not None:
-        explanation = Explanation(tuple(walks))
-        write_text(html, [explanation.html()])
-        if html != "-":
-            note(f"the explanation is {html}")
+        write_html(html, Explanation(tuple(walks)).html(), "explanation")
     elif output.format == "table" and output.columns is None:
         from binlogkit.reports.explain.text import write
 
@@ -71,16 +74,15 @@ def command(**arguments: Any) -> int:
 def _opened(arguments: dict[str, Any]) -> Log:
     """The log that the arguments name, or that which the text holds."""
     text = arguments.pop("text")
-    if text is None:
-        log: Log = open_input(arguments)
-        return log
-    if arguments["files"]:
-        raise UsageError("give files or --text, not both")
-    source = sys.stdin.buffer.read() if text == "-" else text.encode("utf-8", "surrogateescape")
-    if not source:
-        raise UsageError("the text of --text is empty")
-    opened: Log = open_input({**arguments, "files": source})
-    return opened
+    if text is not None:
+        if arguments["files"]:
+            raise UsageError("give files or --text, not both")
+        source = sys.stdin.buffer.read() if text == "-" else text.encode("utf-8", "surrogateescape")
+        if not source:
+            raise UsageError("the text of --text is empty")
+        arguments["files"] = source
+    log: Log = open_input(arguments)
+    return log
 
 
 class _Told:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,12 +16,11 @@ from binlogkit.cli.options import (
     output_options,
 )
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.state import tell_findings
-from binlogkit.cli.status import ENDS, FINDINGS, complain, note_index, status_of
+from binlogkit.cli.state import tell_state
+from binlogkit.cli.status import ENDS, FINDINGS, note_index, status_of
 from binlogkit.frames.fields.rows import LIFE
 from binlogkit.rows.filters import written_table_name
 
-_LOG = logging.getLogger(__name__)
 _VIEW = (
     "pos", "timestamp", "thread_id", "life", "op", "changes",
 )  # fmt: skip
@@ -65,11 +63,9 @@ def command(**arguments: Any) -> int:
     write_records(records, output, declared=declared, view=view)
     status = status_of(log, notes=ENDS, tables=found.names)
     note_index(log)
-    tell_findings(name, found.findings.to_pylist())
-    if found.unknown_cells:
-        complain(f"{name}: {found.unknown_cells} columns of these changes are not known")
-    for assumed in found.assumes:
-        _LOG.info("%s: assumed: %s", name, assumed)
+    wrong = [f"{found.unknown_cells} columns of these changes are not known"]
+    wrong *= bool(found.unknown_cells)
+    tell_state(name, found.findings.to_pylist(), wrong, found.assumes)
     return status if found.determined else FINDINGS
 
 

@@ -12,7 +12,7 @@ import click
 
 from binlogkit.cli.status import note
 from binlogkit.errors import UsageError
-from binlogkit.reports.output import FORMATS, SHOWN, Output, parse_columns
+from binlogkit.reports.output import FORMATS, SHOWN, Output, parse_columns, write_text
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import OPS
 
@@ -247,6 +247,13 @@ def _storage_of(arguments: dict[str, Any]) -> Any:
     path, pairs = arguments.pop("storage_options"), arguments.pop("storage_option")
     given = from_file(path) if path is not None else None
     return with_pairs(storage_options(given), pairs)
+
+
+def write_html(path: str, html: str, what: str) -> None:
+    """Write a page; ``what``: what to call it in the note that says where it is."""
+    write_text(path, [html])
+    if path != "-":
+        note(f"the {what} is {path}")
 
 
 def filters_of(arguments: dict[str, Any]) -> FilterArgs:

@@ -6,7 +6,6 @@ ends, and before anything else is said.
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import sys
@@ -14,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+
+from binlogkit.sources.layers import Layer
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
@@ -85,27 +86,21 @@ def ended_by(records: Iterator[T], output: str | os.PathLike[str]) -> Iterator[T
         yield record
 
 
-class _Counted(io.RawIOBase):
-    """A file that reports to a meter how far it was read."""
+class _Counted(Layer):
+    """A file, read from its beginning on, that reports to a meter how far it was read."""
 
     def __init__(self, file: BinaryIO, meter: _Meter, log: int) -> None:
-        self._inner, self._meter, self._log = file, meter, log
-        self._offset = 0
+        super().__init__(file)
+        self._meter, self._log, self._offset = meter, log, 0
 
-    def readable(self) -> bool:
-        return True
+    def seekable(self) -> bool:
+        return False
 
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer)
-        data = self._inner.read(len(view))
-        view[: len(data)] = data
+    def some(self, size: int) -> bytes:
+        data = self._inner.read(size)
         self._offset += len(data)
         self._meter.reached(self._log, self._offset)
-        return len(data)
-
-    def close(self) -> None:
-        self._inner.close()
-        super().close()
+        return data
 
 
 def with_progress(log: Log) -> Log:

@@ -80,14 +80,6 @@ def _command(
     return click.command(name, cls=Command)(input_options(filter_options(output_options(command))))
 
 
-def _events(log: Log, **filters: Unpack[FilterArgs]) -> Batches:
-    return log.event_batches(compact=True, **filters)
-
-
-def _rows(log: Log, **filters: Unpack[FilterArgs]) -> Batches:
-    return log.generic_batches(compact=True, **filters)
-
-
 def _transactions(log: Log, **filters: Unpack[FilterArgs]) -> Batches:
     yield from log.transaction_table(**filters).to_batches()
     if log.unreadable is not None:
@@ -109,11 +101,13 @@ def _operations(_: Log, record: Record) -> str:
 
 events = _command(
     "events", "One record per event.", EVENT,
-    ("pos", "end_pos", "inner", "timestamp", "type", "server_id", "gtid", "fields"), _events, None,
+    ("pos", "end_pos", "inner", "timestamp", "type", "server_id", "gtid", "fields"),
+    lambda log, **filters: log.event_batches(compact=True, **filters), None,
 )  # fmt: skip
 rows = _command(
     "rows", "One record per row change.", ROW,
-    ("pos", "timestamp", "thread_id", "db", "table", "op", "changes"), _rows, _change, index_option,
+    ("pos", "timestamp", "thread_id", "db", "table", "op", "changes"),
+    lambda log, **filters: log.generic_batches(compact=True, **filters), _change, index_option,
 )  # fmt: skip
 transactions = _command(
     "transactions", "One record per transaction, with its outcome.", TRANSACTION,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import output_of, output_options
-from binlogkit.errors import InputError, SchemaError, UsageError
+from binlogkit.errors import SchemaError, UsageError
 
 
 @click.command("rules", cls=Command)
@@ -76,15 +75,11 @@ def _statements(arguments: dict[str, Any], settings: Any) -> list[Any]:
         unrolled,
     )
     from binlogkit.rows.ddl.scan import Script
+    from binlogkit.sources.carriers import read_schema_text
 
     path, database = arguments["schema"], arguments["database"]
-    try:
-        text = "" if path is None else Path(path).read_text("utf-8", "replace")
-    except OSError as exc:
-        raise InputError(path, f"cannot be read: {exc}") from exc
-    definitions = (
-        read_definitions(text, settings.release) if text else Definitions(settings.release)
-    )
+    text, release = "" if path is None else read_schema_text(path), settings.release
+    definitions = read_definitions(text, release) if text else Definitions(release)
     found = []
     for statement in Script(arguments["statement"]):
         try:

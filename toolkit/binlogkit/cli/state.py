@@ -98,23 +98,16 @@ def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, A
     if spark is None:
         state = landing.state(*tables, at=at)
         write_state(state.batches(), output, state.facts().metadata())
-        told = Told(written_table_name(*state.table), state)
-        told.tell()
-        return status(determined=told.determined)
+        Told(written_table_name(*state.table), state).tell()
+        return WELL if state.determined else FINDINGS
     from binlogkit.spark.landing.shared import shared_state
 
     shared = shared_state(spark, landing, tables[0], at)
     write_state(shared.batches(), output, shared.facts.metadata())
     name = written_table_name(*shared.table)
-    tell_findings(name, shared.findings.to_pylist())
-    if shared.unknown_cells:
-        complain(f"{name}: {shared.unknown_cells} cells are not determined by the log")
-    return status(determined=shared.determined)
-
-
-def status(*, determined: bool) -> int:
-    """The exit status of a state."""
-    return WELL if determined else FINDINGS
+    unknown = [f"{shared.unknown_cells} cells are not determined by the log"]
+    tell_state(name, shared.findings.to_pylist(), unknown * bool(shared.unknown_cells))
+    return WELL if shared.determined else FINDINGS
 
 
 class _States:
@@ -145,25 +138,29 @@ class Told:
 
     def tell(self) -> None:
         """Say it."""
-        tell_findings(self.name, self._findings)
-        if self.determined and not self._rows:
-            note(f"{self.name}: 0 rows")
-        if self._unknown:
-            complain(f"{self.name}: {self._unknown} cells are not determined by the log")
+        wrong = [f"{self._unknown} cells are not determined by the log"] * bool(self._unknown)
         if any(finding["finding"] in ("gap", "base_gap", "unlogged") for finding in self._findings):
-            complain(
-                f"{self.name}: {self._known_rows} of {self._rows} rows and "
+            wrong.append(
+                f"{self._known_rows} of {self._rows} rows and "
                 f"{self._known_cells} of {self._cells} cells are determined by the log"
             )
-        for assumed in self._assumes:
-            _LOG.info("%s: assumed: %s", self.name, assumed)
+        tell_state(self.name, self._findings, wrong, self._assumes)
+        if self.determined and not self._rows:
+            note(f"{self.name}: 0 rows")
 
 
-def tell_findings(name: str, findings: Iterable[dict[str, Any]]) -> None:
-    """A line for each finding but gaps, which are reported with the log's."""
+def tell_state(
+    name: str, findings: Iterable[dict[str, Any]], wrong: Iterable[str], assumes: Iterable[str] = ()
+) -> None:
+    """A line for each finding but gaps, which are reported with the log's, for what else is
+    ``wrong``, and with ``--verbose`` for what is assumed."""
     for finding in findings:
         if finding["finding"] == "gap":
             continue
         where = f" (first at {finding['file']}:{finding['pos']})" if finding["file"] else ""
         tell = note if finding["determined"] else complain
         tell(f"{name}: {finding['meaning']}{where}")
+    for text in wrong:
+        complain(f"{name}: {text}")
+    for assumed in assumes:
+        _LOG.info("%s: assumed: %s", name, assumed)

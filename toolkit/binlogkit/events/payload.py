@@ -18,7 +18,7 @@ from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.errors import MalformedEventError
 from binlogkit.events.base import ParseContext, TypedFields, hidden, reads, whole_packed
 from binlogkit.limits import limit, limit_error
-from binlogkit.sources.layers import ByteStream, Layer, read_into
+from binlogkit.sources.layers import ByteStream, RoomLayer, read_into
 from binlogkit.sources.raw import RawEvent, parse_header
 
 if TYPE_CHECKING:
@@ -142,28 +142,20 @@ def plain_stream(outer: RawEvent, payload: TransactionPayload) -> BinaryIO:
     return cast(BinaryIO, _Bounded(cast(BinaryIO, reader), outer, most_bytes(payload)))
 
 
-class _Bounded(Layer):
+class _Bounded(RoomLayer):
     """What a payload expands to; LimitError where more is read than ``most`` bytes."""
 
     def __init__(self, file: BinaryIO, outer: RawEvent, most: int) -> None:
         super().__init__(file)
         self._outer, self._most, self._left = outer, most, most
 
-    def some(self, size: int) -> bytes:
-        data = self._inner.read(min(size, max(self._left, 1)))
-        self._take(len(data))
-        return data
-
     def readinto(self, room: Buffer) -> int:
         count = read_into(self._inner, memoryview(room)[: max(self._left, 1)])
-        self._take(count)
-        return count
-
-    def _take(self, count: int) -> None:
         if count > self._left:
             what = f"at {self._outer.pos}: the payload expands to more than {self._most} bytes"
             raise limit_error(self._outer.file, "PAYLOAD", what)
         self._left -= count
+        return count
 
 
 def _damage(outer: RawEvent, reason: str) -> MalformedEventError:

@@ -22,11 +22,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from binlogkit.errors import InputError, LostConnectionError, ServerError, UsageError, printable
+from binlogkit.errors import LostConnectionError, ServerError, UsageError, printable
+from binlogkit.sources.layers import read_file
 from binlogkit.sources.option_file import read_option_file
 
 #: The server's own databases.
@@ -103,19 +103,14 @@ def server_settings(
     if mode is not None and mode not in SSL_MODES:
         raise UsageError(f"ssl-mode is one of {', '.join(SSL_MODES)}, not {printable(mode)}")
     key = options.get("server_public_key_path")
+    plain: dict[str, Any] = {name: options.get(name) for name in _AS_GIVEN}
     return ServerSettings(
         options.get("host") or "localhost",
         _port(options.get("port") or str(_DEFAULT_PORT)),
         options.get("user") or "root",
         options.get("password", os.environ.get(PASSWORD_VARIABLE)),
-        options.get("socket"),
-        mode,
-        options.get("ssl_ca"),
-        options.get("ssl_capath"),
-        options.get("ssl_cert"),
-        options.get("ssl_key"),
-        None if key is None else _pem(key),
-    )
+        ssl_mode=mode, server_public_key=None if key is None else read_file(key), **plain,
+    )  # fmt: skip
 
 
 def _port(text: str) -> int:
@@ -124,17 +119,9 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _pem(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as exc:
-        raise InputError(path, f"cannot be read: {exc.strerror}") from exc
-
-
-_URL_OPTIONS = frozenset(
-    ("socket", "ssl_mode", "ssl_ca", "ssl_capath", "ssl_cert", "ssl_key", "server_public_key_path",
-     "defaults_file")
-)  # fmt: skip
+_AS_GIVEN = ("socket", "ssl_ca", "ssl_capath", "ssl_cert", "ssl_key")
+#: What is written after the ``?`` of a URL.
+URL_OPTIONS = frozenset((*_AS_GIVEN, "ssl_mode", "server_public_key_path", "defaults_file"))
 
 
 def parse_url(url: str) -> tuple[ServerSettings, str]:
@@ -155,7 +142,7 @@ def parse_url(url: str) -> tuple[ServerSettings, str]:
         )
     if parts.scheme != "mysql" or not (host or options):
         raise UsageError("a server is written mysql://user@host:port")
-    unknown = sorted(options.keys() - _URL_OPTIONS)
+    unknown = sorted(options.keys() - URL_OPTIONS)
     if unknown:
         raise UsageError(f"a server has no setting {printable(unknown[0])}")
     user = unquote(parts.username) if parts.username else None
@@ -286,7 +273,8 @@ def translated(server: str) -> Iterator[None]:
     except pymysql.Error as exc:
         code, text = _words(exc)
         kind = LostConnectionError if code in LOST_CODES else ServerError
-        raise kind(text, server=server, code=code) from _without_secrets(exc)
+        exc.__dict__.pop("traceback", None)  # a text of PyMySQL's that may hold secrets
+        raise kind(text, server=server, code=code) from exc
     except OSError as exc:
         reason = exc.strerror or str(exc) or type(exc).__name__
         raise LostConnectionError(f"the connection broke: {reason}", server=server) from exc
@@ -302,12 +290,6 @@ def _words(exc: Exception) -> tuple[int | None, str]:
     if len(arguments) > 1 and isinstance(arguments[0], int):
         return arguments[0], str(arguments[1]) or "the connection is closed"
     return None, str(arguments[0]) if arguments else type(exc).__name__
-
-
-def _without_secrets(exc: Exception) -> Exception:
-    """The error without the text of the traceback that PyMySQL keeps in it."""
-    exc.__dict__.pop("traceback", None)
-    return exc
 
 
 def quoted(name: Iterable[str]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from binlogkit.errors import DamageError, LimitError
+from binlogkit.errors import DamageError, InputError, LimitError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -25,6 +26,15 @@ def read_into(file: BinaryIO, room: Buffer) -> int:
     data = file.read(len(view))
     view[: len(data)] = data
     return len(data)
+
+
+def read_file(path: str | Path, most: int = -1) -> bytes:
+    """The bytes of a small file, ``most`` of them at most. InputError: it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(most)
+    except OSError as exc:
+        raise InputError(str(path), f"cannot be read: {exc.strerror}") from exc
 
 
 class Layer(io.RawIOBase):
@@ -61,6 +71,14 @@ class Layer(io.RawIOBase):
     def close(self) -> None:
         self._inner.close()
         super().close()
+
+
+class RoomLayer(Layer):
+    """A layer by its ``readinto`` alone."""
+
+    def some(self, size: int) -> bytes:
+        room = memoryview(bytearray(size))
+        return bytes(room[: self.readinto(room)])
 
 
 class Lookahead(Layer):
@@ -168,7 +186,7 @@ class FileHash:
         return self._done
 
 
-class _Hashed(Layer):
+class _Hashed(RoomLayer):
     """A file that knows its size and SHA-256 once read to the end, if nothing was left out."""
 
     def __init__(self, file: BinaryIO, finished: Callable[[int, str], None]) -> None:
@@ -177,24 +195,16 @@ class _Hashed(Layer):
         self._digest = hashlib.sha256()
         self._hashed = self._at = 0
 
-    def some(self, size: int) -> bytes:
-        data = self._inner.read(size)
-        self._take(data, size)
-        return data
-
     def readinto(self, room: Buffer) -> int:
         view = memoryview(room)
         count = read_into(self._inner, view)
-        self._take(view[:count], len(view))
-        return count
-
-    def _take(self, data: bytes | memoryview, asked: int) -> None:
-        start, self._at = self._at, self._at + len(data)
+        start, self._at = self._at, self._at + count
         if start <= self._hashed < self._at:
-            self._digest.update(memoryview(data)[self._hashed - start :])
+            self._digest.update(view[self._hashed - start : count])
             self._hashed = self._at
-        if asked and not len(data) and self._at == self._hashed:
+        if len(view) and not count and self._at == self._hashed:
             self._finished(self._hashed, self._digest.hexdigest())
+        return count
 
     def tell(self) -> int:
         return self._at

@@ -118,14 +118,10 @@ def read(
 
 
 def read_blocks(
-    *files: str | os.PathLike[str], using: Mysqlbinlog | None = None, options: Sequence[str] = ()
+    *files: str | os.PathLike[str], using: Mysqlbinlog | None = None
 ) -> Iterator[bytes]:
     """The text of :func:`read` in blocks of bytes that end anywhere."""
-    return _read(files, using, options, _blocks)
-
-
-def _blocks(text: BufferedReader) -> Iterator[bytes]:
-    return iter(partial(text.read1, _BLOCK), b"")
+    return _read(files, using, (), lambda text: iter(partial(text.read1, _BLOCK), b""))
 
 
 def _read(

@@ -30,6 +30,7 @@ _DECIMAL = re.compile(r"-?\d{1,65}(?:\.\d{1,30})?", re.ASCII)
 _FRACTION_UNIT = {0: 0, 1: 10_000, 2: 100, 3: 1}  # microseconds by bytes of fraction
 _DATETIME_SIGN = 1 << 39
 _AFTER = 1  # `image` in a batch's raw cells
+_ROWS, _BYTES = 16_384, 32 << 20  # of a batch
 
 
 class Misread(ValueError):
@@ -185,6 +186,7 @@ class Columns:
     def __init__(self, fields: Sequence[pa.Field]) -> None:
         self.fields = list(fields)
         self.cells: list[list[Any]] = [[] for _ in self.fields]
+        self._size = 0
         self._schema = pa.schema(
             [
                 ("values", pa.struct(self.fields)),
@@ -199,8 +201,14 @@ class Columns:
         """How many rows were gathered since the last batch."""
         return len(self.cells[0]) if self.cells else 0
 
-    def append(self, row: Sequence[Any]) -> None:
-        """Add a row."""
+    @property
+    def full(self) -> bool:
+        """Whether what was gathered is enough for a batch."""
+        return self.waiting >= _ROWS or self._size >= _BYTES
+
+    def append(self, row: Sequence[Any], size: int) -> None:
+        """Add a row, which had about ``size`` bytes where it comes from."""
+        self._size += size
         for cells, cell in zip(self.cells, row, strict=True):
             cells.append(cell)
 
@@ -214,7 +222,7 @@ class Columns:
                     odd[row, i] = cell
                     cells[row] = None
             arrays.append(_array(field, cells))
-        self.cells = [[] for _ in self.fields]
+        self.cells, self._size = [[] for _ in self.fields], 0
         values = pa.StructArray.from_arrays(arrays, fields=self.fields)
         states, raw, unknown = self._states(arrays, odd, count)
         return pa.RecordBatch.from_arrays([values, unknown, states, raw], schema=self._schema)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import pyarrow as pa
 
@@ -102,11 +102,7 @@ def _read_snapshot(
 
 
 def _read(
-    name: str,
-    file: Lookahead,
-    wanted: Collection[TableId | str] | None,
-    fields: Fields,
-    at: Place,
+    name: str, file: Lookahead, wanted: Collection[TableId | str] | None, fields: Fields, at: Place
 ) -> Snapshot:
     head = file.peek(_HEAD)
     if head.startswith((_PARQUET, _STREAM)):
@@ -117,15 +113,17 @@ def _read(
                 raise InputError(name, "it is no state that binlogkit wrote: it has no position")
             facts = facts_in(text)
             if not _is_in(wanted)(facts.name):
-                return replace(_state(name, facts, iter(()), at), tables={})
-            return _state(name, facts, records_of_pairs(pairs_of_batches(batches)), at)
+                return replace(snapshot_as(name, facts, pa.table({}), at), tables={})
+            records = records_of_pairs(pairs_of_batches(batches))
+            return snapshot_as(name, facts, state_rows_of(records, facts.fields), at)
     if head.startswith(_CSV) or head.lstrip()[:1] == b"{":
         table, columns = fields()
         plain = cast(BinaryIO, io.BufferedReader(file))
         lines = head.lstrip()[:1] == b"{"
         records = records_of_lines(plain) if lines else records_of_pairs(pairs_of_csv(plain))
+        facts = StateFacts(table, tuple(columns), (), True)
         try:
-            return _state(name, StateFacts(table, tuple(columns), (), True), records, at)
+            return snapshot_as(name, facts, state_rows_of(records, columns), at)
         except UnicodeDecodeError as exc:
             raise Misread("it is no UTF-8") from exc
     if not head:
@@ -133,20 +131,8 @@ def _read(
     return _at(read_dump(name, file.read, head, _is_in(wanted)), at)
 
 
-def _state(
-    name: str,
-    facts: StateFacts,
-    records: Iterator[tuple[Any, Any]],
-    at: Place,
-) -> Snapshot:
-    return snapshot_as(name, facts, state_rows_of(records, facts.fields), at)
-
-
 def snapshot_as(
-    name: str,
-    facts: StateFacts,
-    rows: pa.Table,
-    at: Place = (None, None, None),
+    name: str, facts: StateFacts, rows: pa.Table, at: Place = (None, None, None)
 ) -> Snapshot:
     """The snapshot of one table's rows; ``at``: its position, where that is given beside it."""
     doubts = () if facts.determined else (_UNDETERMINED,)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 
@@ -28,7 +27,6 @@ from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 from binlogkit.sources.connection import ServerSettings, parse_url, quoted
 from binlogkit.sources.server.consistent import ConsistentTables, Lock, shown
 
-_ROWS, _BYTES = 16_384, 32 << 20  # of a batch
 # A FLOAT's own text has six digits (5.7) or is rounded to its width; that of a DOUBLE reads back to
 # the same value, unless it is declared with digits.
 _EXACT = {"float": "{} * 1e0", "double": "{} * 1e0"}
@@ -59,6 +57,7 @@ class ServerTables:
             raise UsageError(f"lock is one of {', '.join(Lock)}, not {lock!r}")
         lock = Lock(lock)
         self._tables = tables = ConsistentTables(settings, wanted, lock)
+        self._query = tables.query
         self.name = f"mysql://{tables.server}"
         self.file, self.pos = tables.file, tables.pos
         self.gtids = GtidSet.parse(tables.gtids) if tables.gtids.strip() else None
@@ -73,9 +72,6 @@ class ServerTables:
         except BaseException:
             self.close()
             raise
-
-    def _query(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._tables.query(sql)
 
     def _check(self, table: TableDefinition, *, held: bool) -> None:
         """Whether the snapshot holds for a table."""
@@ -164,17 +160,15 @@ class ServerTables:
             reader_of(column, made, dialect)
             for column, made in zip(definition.columns, columns.fields, strict=True)
         ]
-        size = 0
         try:
             for row in rows:
-                columns.append([
+                cells = [
                     read(_NULL if value is None else (STRING, value))
                     for read, value in zip(reads, row, strict=True)
-                ])  # fmt: skip
-                size += sum(map(len, filter(None, row)))
-                if columns.waiting >= _ROWS or size >= _BYTES:
+                ]
+                columns.append(cells, sum(map(len, filter(None, row))))
+                if columns.full:
                     yield columns.flush()
-                    size = 0
             if columns.waiting:
                 yield columns.flush()
         except Misread as exc:
@@ -200,9 +194,8 @@ class ServerTables:
         unplaced = None
         if self.file is None and self.gtids is None:
             unplaced = "the server has no binary log"
-        return Snapshot(
-            self.name, tables, self.file, self.pos, self.gtids, self.catalog, unplaced
-        )  # fmt: skip
+        place = (self.file, self.pos, self.gtids)
+        return Snapshot(self.name, tables, *place, self.catalog, unplaced)
 
     def close(self) -> None:
         """Let DDL and writers on."""

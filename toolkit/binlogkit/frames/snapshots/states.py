@@ -17,7 +17,6 @@ from binlogkit.frames.arrow_types import field_facts
 from binlogkit.frames.schema import CellState
 from binlogkit.frames.snapshots.cells import UNKNOWN, Columns, Misread, Odd, text_readers
 
-_ROWS, _BYTES = 16_384, 32 << 20
 _LONGEST = 1 << 30  # characters of a line of CSV
 Pair = tuple[str, str]  # values and unknown, as JSON
 
@@ -84,20 +83,18 @@ def state_rows_of(records: Iterable[tuple[Any, Any]], fields: Sequence[pa.Field]
     ``value_state`` and ``raw``. :class:`Misread`."""
     columns = Columns(fields)
     readers = {field.name: _reader(field) for field in fields}
-    batches, size = [], 0
+    batches = []
     for values, unknown in records:
         if not isinstance(values, dict) or not isinstance(unknown, list):
             raise Misread("a row is no row of a state")
         told, missing = values.keys(), set(map(str, unknown))
         if told & missing or told | missing != readers.keys():
             raise Misread("a row has other columns than the table")
-        columns.append([
-            UNKNOWN if name in missing else read(values[name]) for name, read in readers.items()
-        ])  # fmt: skip
-        size += sum(len(v) for v in values.values() if isinstance(v, str))
-        if columns.waiting >= _ROWS or size >= _BYTES:
+        size = sum(len(v) for v in values.values() if isinstance(v, str))
+        row = [UNKNOWN if n in missing else read(values[n]) for n, read in readers.items()]
+        columns.append(row, size)
+        if columns.full:
             batches.append(columns.flush())
-            size = 0
     if columns.waiting:
         batches.append(columns.flush())
     return columns.table(batches)

@@ -14,8 +14,6 @@ from binlogkit.frames.snapshots.snapshot import TableSnapshot
 from binlogkit.rows.defined import column_of
 from binlogkit.rows.schema import TableDefinition
 
-_ROWS, _BYTES = 16_384, 32 << 20  # of a batch, in rows and about in bytes of the dump
-
 
 class TableRows:
     """A wanted table's rows as far as they were read; ``doubts``: why some may be missing."""
@@ -28,7 +26,6 @@ class TableRows:
         self._columns = Columns([column_field(column_of(c)) for c in definition.columns])
         self._batches: list[pa.RecordBatch] = []
         self._unknown: dict[str, int] = {}
-        self._size = 0
 
     def take(
         self, rows: Iterable[Sequence[Literal]], names: Sequence[str] | None, dialect: Dialect
@@ -51,20 +48,16 @@ class TableRows:
         for row in rows:
             if len(row) != len(given):
                 raise Misread("a row has another number of values than columns")
-            self._columns.append([UNKNOWN if at is None else at[1](row[at[0]]) for at in order])
+            cells = [UNKNOWN if at is None else at[1](row[at[0]]) for at in order]
+            self._columns.append(cells, sum(len(value) for _, value in row if value))
             self.count += 1
-            self._size += sum(len(value) for _, value in row if value)
-            if self._columns.waiting >= _ROWS or self._size >= _BYTES:
-                self._flush()
-
-    def _flush(self) -> None:
-        self._batches.append(self._columns.flush())
-        self._size = 0
+            if self._columns.full:
+                self._batches.append(self._columns.flush())
 
     def finish(self) -> TableSnapshot:
         """All of it. :class:`Misread`."""
         if self._columns.waiting:
-            self._flush()
+            self._batches.append(self._columns.flush())
         unknown = dict(self._unknown)
         generated = sum(1 for column in self.definition.columns if column.generated)
         if generated and self.count:

@@ -18,7 +18,7 @@ from binlogkit.errors import DamageError, InputError, LimitError, TruncatedEvent
 from binlogkit.limits import limit, limit_error
 from binlogkit.sources.framing import Framer, Framing, framing_of
 from binlogkit.sources.keyring import NO_KEYS, KeyFiles
-from binlogkit.sources.layers import Layer, Lookahead, read_into
+from binlogkit.sources.layers import Lookahead, RoomLayer, read_into
 from binlogkit.sources.loose_events import LooseEvent, LooseEvents, Piece, ShownFile
 from binlogkit.sources.unpacking import MAGIC_LENGTH, is_packed, unpack
 
@@ -168,27 +168,18 @@ def _framed(name: str, file: BinaryIO, framing: Framing) -> Iterator[Piece]:
         yield error(name, framer.offset, framer.broken)
 
 
-class _Reading(Layer):
+class _Reading(RoomLayer):
     """A file whose read errors are :class:`InputError`."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         super().__init__(file)
         self._name = name
 
-    @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def readinto(self, room: Buffer) -> int:
         try:
-            yield
+            return read_into(self._inner, room)
         except (OSError, ValueError) as exc:
             raise InputError(self._name, f"cannot be read: {reason_of(exc)}") from exc
-
-    def some(self, size: int) -> bytes:
-        with self._reported():
-            return self._inner.read(size)
-
-    def readinto(self, room: Buffer) -> int:
-        with self._reported():
-            return read_into(self._inner, room)
 
 
 def can_seek(carrier: Carrier) -> bool:
@@ -202,15 +193,8 @@ def up_to(carrier: Carrier, stop: int) -> Carrier:
 
     Events in a text come all the same. Reading it ends with an InputError where it is shorter.
     """
-    return _UpTo(
-        carrier.name,
-        carrier.opener,
-        carrier.size,
-        carrier.keys,
-        carrier.location,
-        carrier.source,
-        stop=stop,
-    )
+    told = (carrier.name, carrier.opener, carrier.size, carrier.keys, carrier.location)
+    return _UpTo(*told, carrier.source, stop=stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +211,7 @@ class _UpTo(Carrier):
                 yield cast(BinaryIO, _Part(file, self.name, self.stop))
 
 
-class _Part(Layer):
+class _Part(RoomLayer):
     """A file's bytes before ``stop``."""
 
     def __init__(self, file: BinaryIO, name: str, stop: int) -> None:
@@ -235,12 +219,8 @@ class _Part(Layer):
         self._name, self._stop = name, stop
         self._at = 0
 
-    def some(self, size: int) -> bytes:
-        room = bytearray(min(size, max(self._stop - self._at, 0)))
-        return bytes(room[: self.readinto(room)])
-
     def readinto(self, room: Buffer) -> int:
-        view = memoryview(room)[: self._stop - self._at]
+        view = memoryview(room)[: max(self._stop - self._at, 0)]
         count = read_into(self._inner, view)
         if not count and len(view):
             reason = f"it has {self._at} bytes, and had {self._stop} when it was looked at"

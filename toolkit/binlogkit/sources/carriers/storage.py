@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from binlogkit.errors import InputError, UsageError
+from binlogkit.errors import UsageError
+from binlogkit.sources.layers import read_file
 
 STORAGE_VARIABLE = "BINLOGKIT_STORAGE_OPTIONS"
 _LARGEST_FILE = 1 << 20
@@ -83,12 +84,7 @@ def parsed(text: str, what: str) -> StorageOptions:
 
 def from_file(path: str | Path) -> StorageOptions:
     """The options in a file of JSON. InputError: it cannot be read; UsageError: it is not JSON."""
-    try:
-        with Path(path).open("rb") as file:
-            text = file.read(_LARGEST_FILE).decode("utf-8", "replace")
-    except OSError as exc:
-        raise InputError(str(path), f"cannot be read: {exc.strerror}") from exc
-    return parsed(text, str(path))
+    return parsed(read_file(path, _LARGEST_FILE).decode("utf-8", "replace"), str(path))
 
 
 def with_pairs(options: StorageOptions | None, pairs: tuple[str, ...]) -> StorageOptions | None:

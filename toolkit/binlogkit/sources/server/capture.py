@@ -144,18 +144,11 @@ class _Run:
     """One capture, under way."""
 
     def __init__(
-        self,
-        folder: CaptureFolder,
-        stream: SteadyStream,
-        server: str,
-        stop: Stop,
+        self, folder: CaptureFolder, stream: SteadyStream, server: str, stop: Stop,
         progress: Callable[[Progress], None] | None,
-    ) -> None:
-        self._folder = folder
-        self._stream = stream
-        self._server = server
-        self._stop = stop
-        self._progress = progress
+    ) -> None:  # fmt: skip
+        self._folder, self._stream, self._server = folder, stream, server
+        self._stop, self._progress = stop, progress
         self._known = False
         self._told = 0.0
         self._result = Captured(file=stream.place.file, position=stream.place.position)
@@ -197,17 +190,13 @@ class _Run:
         elif isinstance(item, StreamEvent):
             self._folder.write(item)
             if not item.made_up:
-                self._count(item)
+                self._result.events += 1
+                self._result.size += len(item.data)
         else:
             self._folder.sync()
         if self._progress is not None and time.monotonic() - self._told > _TELL_SECONDS:
             self._told = time.monotonic()
             self._progress(self._reached())
-
-    def _count(self, event: StreamEvent) -> None:
-        result = self._result
-        result.events += 1
-        result.size += len(event.data)
 
     def _reached(self) -> Progress:
         place = self._stream.place
@@ -215,6 +204,5 @@ class _Run:
         if place.file not in names:
             return Progress(place.file, place.position, self._result.size, None)
         before = sum(self._sizes[name] for name in names[: names.index(place.file)])
-        return Progress(
-            place.file, place.position, before + place.position, sum(self._sizes.values())
-        )
+        done, total = before + place.position, sum(self._sizes.values())
+        return Progress(place.file, place.position, done, total)

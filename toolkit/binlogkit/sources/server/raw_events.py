@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH
+from binlogkit.constants import CHECKSUM_LENGTH
 from binlogkit.sources.carriers import shown
 from binlogkit.sources.raw import RawEvent
 from binlogkit.sources.server.stream import Item, StreamEvent
@@ -21,13 +21,6 @@ def raw_events(stream: Iterable[Item]) -> Iterator[RawEvent]:
             continue
         header = replace(item.header, log_pos=0) if item.made_up else item.header
         checksummed = item.format.checksummed(header.type_code)
-        yield RawEvent(
-            file=shown(item.file),
-            pos=item.pos,
-            header=header,
-            body=item.body,
-            checksum=item.checksum,
-            version=item.format.version,
-            extra_header=item.data[HEADER_LENGTH : header.length],
-            stored_checksum=item.data[-CHECKSUM_LENGTH:] if checksummed else b"",
-        )
+        end = len(item.data) - (CHECKSUM_LENGTH if checksummed else 0)
+        file, version = shown(item.file), item.format.version
+        yield RawEvent.framed(file, item.pos, header, item.data, end, item.checksum, version)

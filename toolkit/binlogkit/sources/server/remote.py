@@ -50,9 +50,7 @@ def server_logs(url: str) -> list[Carrier]:
             shown(f"mysql://{settings.name}/{log}"),
             partial(_open, settings, log),
             sizes.get(log),
-            location=urlunsplit(
-                urlsplit(url)._replace(path=f"/{quote(log, errors='surrogateescape')}")
-            ),
+            location=urlunsplit(urlsplit(url)._replace(path=_path(log))),
             source=uuid and uuid.lower(),
         )
         for log in wanted

@@ -33,7 +33,8 @@ _FULL_PACKET = (1 << 24) - 1
 _OK, _END, _ERROR = 0x00, 0xFE, 0xFF
 _END_LENGTH = 9
 _WRAP = 1 << 32
-_HB_END, _HB_FILE, _HB_POSITION = 0, 1, 2
+_HB_END, _HB_POSITION = 0, 2
+_HEARTBEATS = (EventType.HEARTBEAT_LOG_EVENT, EventType.HEARTBEAT_LOG_EVENT_V2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +79,6 @@ class StreamEvent:
         if self.made_up or not self.format.checksummed(self.header.type_code):
             return "none"
         return "ok" if ends_in_crc(self.header, self.data) else "bad"
-
-    @property
-    def body(self) -> bytes:
-        """What follows the header, without the checksum."""
-        if self.format.checksummed(self.header.type_code):
-            return self.data[self.header.length : -CHECKSUM_LENGTH]
-        return self.data[self.header.length :]
 
 
 Item: TypeAlias = FileStart | Heartbeat | StreamEvent
@@ -187,10 +181,7 @@ class EventStream:
         try:
             if header.type_code == EventType.ROTATE_EVENT and header.log_pos == 0:
                 return self._file_start(header, data)
-            if header.type_code in (
-                EventType.HEARTBEAT_LOG_EVENT,
-                EventType.HEARTBEAT_LOG_EVENT_V2,
-            ):
+            if header.type_code in _HEARTBEATS:
                 return self._heartbeat(header, data)
             if header.type_code == EventType.FORMAT_DESCRIPTION_EVENT:
                 self._format = format_of(self.file, self.position, data)
