@@ -11,7 +11,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from binlogkit.analyses.conformance.cell import ColumnFacts, Tables
 from binlogkit.analyses.conformance.expected_cell import ExpectedCell
@@ -20,6 +20,8 @@ from binlogkit.analyses.conformance.our_records import Key, Record, key_of
 from binlogkit.analyses.conformance.result import ConformanceResult, Differences
 from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, Kind, shown
 from binlogkit.rows.schema import TableSchema
+
+_T = TypeVar("_T")
 
 #: What the expected lines have beside a record; a log's name and whose it is are not compared.
 _BESIDE = {"raw", "integers", "file", "source"}
@@ -89,7 +91,7 @@ class _Judge:
     def __init__(
         self, findings: Differences, tables: Tables, field_bytes: FieldBytes | None
     ) -> None:
-        self.findings = findings
+        self._report = findings.report
         self.tables = tables
         self.field_bytes = field_bytes
         self.compared = self.rows_compared = self.cells = 0
@@ -101,7 +103,7 @@ class _Judge:
 
     def events(self, ours: Iterable[Record], expected: Iterable[Record]) -> None:
         """Every event by its place."""
-        for mine, wanted in _paired(ours, expected, _event_key):
+        for mine, wanted in paired(ours, expected, key_of):
             if mine is None or wanted is None:
                 self._one_sided(mine, wanted, "event")
                 continue
@@ -139,7 +141,7 @@ class _Judge:
 
     def rows(self, ours: Iterable[Record], expected: Iterable[Record]) -> None:
         """Every row by its place; rows without one in their order."""
-        for mine, wanted in _paired(ours, expected, _row_key):
+        for mine, wanted in paired(ours, expected, _row_key):
             if mine is None or wanted is None:
                 self._one_sided(mine, wanted, "row")
                 continue
@@ -222,12 +224,6 @@ class _Judge:
         key = key_of(record) if isinstance(record.get("pos"), int) else (-1, -1)
         self._report(key, record.get("row"), difference)
 
-    def _report(self, key: Key, row: int | None, difference: Difference) -> None:
-        if self.findings.wants(difference.kind, difference.rule):
-            self.findings.add_difference(key, row, difference)
-        else:
-            self.findings.count(difference.kind, difference.rule)
-
 
 def _named(image: Mapping[str, Any], wanted: Iterable[str], columns: Iterable[str]) -> Any:
     """An image whose columns are all ``@1``, ``@2`` … (without names) with their names.
@@ -288,21 +284,15 @@ def _flat(prefix: str, value: Any) -> dict[str, Any]:
     return {prefix: value}
 
 
-def _event_key(record: Record) -> tuple[int, ...] | None:
-    return key_of(record)
-
-
 def _row_key(record: Record) -> tuple[int, ...] | None:
     if not isinstance(record.get("pos"), int) or not isinstance(record.get("row"), int):
         return None
     return (*key_of(record), record["row"])
 
 
-def _paired(
-    ours: Iterable[Record],
-    expected: Iterable[Record],
-    key: Callable[[Record], tuple[int, ...] | None],
-) -> Iterator[tuple[Record | None, Record | None]]:
+def paired(
+    ours: Iterable[_T], expected: Iterable[_T], key: Callable[[_T], tuple[int, ...] | None]
+) -> Iterator[tuple[_T | None, _T | None]]:
     """Both in step by their keys; records without one, or out of order, by what follows them."""
     mine, wanted = _Ahead(ours), _Ahead(expected)
     while (have := mine.peek()) is not None and (want := wanted.peek()) is not None:
@@ -324,7 +314,7 @@ def _paired(
         yield None, wanted.take()
 
 
-def _lost(mine: _Ahead, wanted: _Ahead) -> int:
+def _lost(mine: _Ahead[Any], wanted: _Ahead[Any]) -> int:
     """How many expected rows (positive) or own ones (negative) to skip until both are alike; 0
     where they are, or where nothing ahead makes them."""
     have, want = mine.peek(), wanted.peek()
@@ -351,14 +341,14 @@ def _alike(have: Record, want: Record) -> bool:
     return 2 * equal >= cells
 
 
-class _Ahead:
+class _Ahead(Generic[_T]):
     """Records, looked at before they are taken."""
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    def __init__(self, records: Iterable[_T]) -> None:
         self._records = iter(records)
-        self._held: deque[Record] = deque()
+        self._held: deque[_T] = deque()
 
-    def peek(self, distance: int = 0) -> Record | None:
+    def peek(self, distance: int = 0) -> _T | None:
         """The record ``distance`` ahead, None past the end."""
         while len(self._held) <= distance:
             record = next(self._records, None)
@@ -367,6 +357,6 @@ class _Ahead:
             self._held.append(record)
         return self._held[distance]
 
-    def take(self) -> Record:
+    def take(self) -> _T:
         """Take the next; call :meth:`peek` first."""
         return self._held.popleft()

@@ -22,13 +22,7 @@ from binlogkit.analyses.conformance.printed import PrintedEvent, TextBlocks
 from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
 from binlogkit.analyses.conformance.result import ConformanceResult, Differences
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
-from binlogkit.analyses.conformance.rule import (
-    EVENT_RULES,
-    Difference,
-    not_stored,
-    shown,
-    unexplained,
-)
+from binlogkit.analyses.conformance.rule import EVENT_RULES, not_stored, shown, unexplained
 from binlogkit.analyses.conformance.stored import StoredLog
 from binlogkit.analyses.conformance.stored_header import header_of
 from binlogkit.analyses.conformance.stored_statement import StoredStatement
@@ -89,6 +83,7 @@ class _Comparison:
         stored: StoredLog,
     ) -> None:
         self.findings = findings
+        self.report = findings.report
         self.zone = zone
         self.stored = stored
         self.problem: str | None = None
@@ -139,14 +134,6 @@ class _Comparison:
             yield from lines
         except OracleError as error:
             self.problem = str(error)
-
-    def report(self, key: Key, row: int | None, difference: Difference) -> None:
-        """Put a difference into the findings."""
-        kind, rule = difference.kind, difference.rule
-        if not self.findings.wants(kind, rule):
-            self.findings.count(kind, rule)
-            return
-        self.findings.add_difference(key, row, difference)
 
     # Events
 

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from itertools import chain, tee
 from typing import Any
 
-from binlogkit.analyses.conformance.decoded_rows import FORMATS
+from binlogkit.analyses.conformance.decoded_rows import FORMATS, json_values
 from binlogkit.analyses.conformance.event_fields import TYPES, fields_of
 from binlogkit.analyses.conformance.json_rules import PathError, applied, dump
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
@@ -84,13 +84,7 @@ def _binlogkit(lines: Iterable[bytes | str]) -> Decoded:
 
 
 def _json_lines(lines: Iterable[bytes | str]) -> Iterator[Record]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as exc:
-            raise UsageError(f"line {number} is no JSON") from exc
+    for number, record in json_values(lines):
         if not isinstance(record, dict) or not isinstance(record.get("pos"), int):
             raise UsageError(f"line {number} is no record of events or rows: it has no pos")
         yield record

@@ -140,18 +140,29 @@ def _objects(
     lines: Iterable[bytes | str], *, tombstones: bool = True
 ) -> Iterator[tuple[int, Record]]:
     """Objects with their lines' numbers; where there may be tombstones a null is skipped."""
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line, parse_int=_whole)
-        except (ValueError, RecursionError) as exc:
-            raise UsageError(f"line {number} is no JSON") from exc
+    for number, record in json_values(lines, parse_int=_whole):
         if record is None and tombstones:
             continue
         if not isinstance(record, dict):
             raise UsageError(f"line {number} is no row: not an object")
         yield number, record
+
+
+def json_values(
+    lines: Iterable[bytes | str], called: str = "line", **reading: Any
+) -> Iterator[tuple[int, Any]]:
+    """The lines' values with the lines' numbers, from 1; empty lines have none.
+
+    ``reading``: as for ``json.loads``. UsageError: a line is no JSON.
+    """
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line, **reading)
+        except (ValueError, RecursionError) as exc:
+            raise UsageError(f"{called} {number} is no JSON") from exc
+        yield number, value
 
 
 def _whole(digits: str) -> int | float:

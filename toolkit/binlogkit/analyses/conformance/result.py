@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.conformance.decoded_rows import json_values
 from binlogkit.analyses.conformance.rule import Difference, Kind
 from binlogkit.errors import UsageError
 
@@ -131,37 +132,27 @@ class Differences:
         if rule:
             self.rules[rule] += times
 
-    def add_difference(self, key: tuple[int, int], row: int | None, difference: Difference) -> None:
-        """:meth:`add` of a difference at (pos, inner), -1 where there is none."""
-        self.add(
-            {
-                "pos": None if key[0] < 0 else key[0],
-                "inner": None if key[1] < 0 else key[1],
-                "row": row,
-                "column": difference.column,
-                "kind": str(difference.kind),
-                "rule": difference.rule,
-                "ours": difference.ours,
-                "theirs": difference.theirs,
-                "reason": difference.reason,
-                "proof": difference.proof,
-            }
-        )
-
-    def add(self, record: Mapping[str, Any]) -> None:
-        """Count a difference and keep it where :meth:`wants` says so."""
-        full = {name: record.get(name) for name in COLUMNS} | {"file": self.file}
+    def report(self, key: tuple[int, int], row: int | None, difference: Difference) -> None:
+        """Count a difference at (pos, inner), -1 where there is none; keep it where :meth:`wants`
+        says so."""
+        kind, rule = str(difference.kind), difference.rule
+        if not self.wants(kind, rule):
+            self.count(kind, rule)
+            return
+        pos, inner = (None if number < 0 else number for number in key)
+        found = {"file": self.file, "pos": pos, "inner": inner, "row": row}
+        found |= {name: getattr(difference, name) for name in COLUMNS[len(found) :]}
+        found |= {"kind": kind}
         if self.decoder != OURS:
-            full["reason"] = _OURS_WORD.sub(lambda _: self.decoder, full["reason"] or "")
+            found["reason"] = _OURS_WORD.sub(lambda _: self.decoder, difference.reason)
         for names, known in self._baseline.items():
-            if _key(full, names) in known:
+            if _key(found, names) in known:
                 self.baselined += 1
                 return
-        kind, rule = str(full["kind"]), str(full["rule"])
         self.count(kind, rule)
         if self._has_room(kind, rule):
             self._kept[(kind, rule)] += 1
-            self.records.append(full)
+            self.records.append(found)
 
     @property
     def failing(self) -> list[dict[str, Any]]:
@@ -237,13 +228,7 @@ def read_baseline(lines: Iterable[str]) -> list[dict[str, Any]]:
     it stands for every difference that has all the values it names.
     """
     known: list[dict[str, Any]] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as exc:
-            raise UsageError(f"baseline line {number} is no JSON") from exc
+    for number, record in json_values(lines, "baseline line"):
         if not isinstance(record, dict) or not record or set(record) - set(_BASELINE_KEYS):
             raise UsageError(
                 f"baseline line {number}: an object with some of {', '.join(_BASELINE_KEYS)}"

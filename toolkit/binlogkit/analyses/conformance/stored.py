@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from binlogkit.constants import ColumnType
 from binlogkit.events.base import Event
@@ -128,14 +129,19 @@ _MOST_TABLES = 16
 
 def stored_types(table: TableMap) -> tuple[StoredType, ...]:
     """The columns of a table map. :class:`StoredError`: what no server writes."""
+    return _types(table.types, table.metadata)
+
+
+@lru_cache(_MOST_TABLES)
+def _types(codes: bytes, metadata: bytes) -> tuple[StoredType, ...]:
     found, at = [], 0
-    for code in table.types:
+    for code in codes:
         try:
             kind = ColumnType(code)
         except ValueError as exc:
             raise StoredError(f"column type {code}") from exc
         length = _METADATA.get(kind, 0)
-        meta = table.metadata[at : at + length]
+        meta = metadata[at : at + length]
         if len(meta) != length:
             raise StoredError("the metadata of the columns ends too early")
         found.append(_type(kind, meta))
@@ -198,20 +204,17 @@ class _Bytes:
         return self.at < len(self.data)
 
 
-def stored_rows(
-    key: Key, event: RowsEvent, table: TableMap, known: KnownCuts | None = None
-) -> Iterator[StoredRow]:
+def stored_rows(key: Key, event: RowsEvent, table: TableMap) -> Iterator[StoredRow]:
     """The row changes of an event. :class:`StoredError` where the bytes do not fit.
 
     An event without a byte of images is one row without columns: ``INSERT … VALUES ()`` with a
-    minimal image. ``known``: what events before were cut by.
+    minimal image.
     """
-    known = KnownCuts() if known is None else known
-    types = known.types(table)
+    types = stored_types(table)
     if event.column_count != len(types):
         raise StoredError(f"{event.column_count} columns, the table map has {len(types)}")
     before, after = (
-        None if bits is None else known.cuts(table, bits)
+        None if bits is None else _cuts(table.types, table.metadata, bits)
         for bits in (event.before_columns, event.after_columns)
     )
     data = _Bytes(event.data)
@@ -302,33 +305,11 @@ class _Cuts:
         return found
 
 
-class KnownCuts:
-    """How the images of the tables met last are cut."""
-
-    def __init__(self) -> None:
-        self._types: dict[tuple[bytes, bytes], tuple[StoredType, ...]] = {}
-        self._cuts: dict[tuple[bytes, bytes, bytes], _Cuts] = {}
-
-    def types(self, table: TableMap) -> tuple[StoredType, ...]:
-        """The columns of a table map."""
-        key = (table.types, table.metadata)
-        found = self._types.get(key)
-        if found is None:
-            if len(self._types) >= _MOST_TABLES:
-                self._types.clear()
-            found = self._types[key] = stored_types(table)
-        return found
-
-    def cuts(self, table: TableMap, bitmap: bytes) -> _Cuts:
-        """The cuts of images that have the columns of a bitmap."""
-        key = (table.types, table.metadata, bitmap)
-        found = self._cuts.get(key)
-        if found is None:
-            if len(self._cuts) >= _MOST_TABLES:
-                self._cuts.clear()
-            types = self.types(table)
-            found = self._cuts[key] = _Cuts(types, _there(bitmap, len(types)))
-        return found
+@lru_cache(_MOST_TABLES)
+def _cuts(codes: bytes, metadata: bytes, bitmap: bytes) -> _Cuts:
+    """How images that have the columns of a bitmap are cut."""
+    types = _types(codes, metadata)
+    return _Cuts(types, _there(bitmap, len(types)))
 
 
 class StoredLog:
@@ -341,7 +322,6 @@ class StoredLog:
         self._events = iter(events)
         self._ahead: deque[tuple[Key, Event]] = deque()
         self._maps: dict[int, TableMap] = {}
-        self._known = KnownCuts()
         self._passed: Key = (-1, -1)
 
     def pass_over(self, key: Key) -> None:
@@ -391,7 +371,7 @@ class StoredLog:
             if place == key:
                 if not isinstance(body, RowsEvent) or body.table_id not in self._maps:
                     raise StoredError("no rows event with its table map")
-                return stored_rows(key, body, self._maps[body.table_id], self._known)
+                return stored_rows(key, body, self._maps[body.table_id])
         raise StoredError("no event at this position")
 
     def _read(self) -> tuple[Key, Event] | None:
