@@ -76,13 +76,15 @@ def test_the_splits_together_hold_the_rows_of_the_log(cell: str, scenario: str) 
 def test_a_split_knows_the_names_that_ddl_in_earlier_files_gave() -> None:
     plan = plan_of(TWO_FILES.path)
     first, second = plan.splits
-    assert (first.known, first.first, first.last) == (None, True, False)
+    assert (first.position.known, first.first, first.last) == (None, True, False)
     assert (second.first, second.last) == (False, True)
-    assert second.known is not None and second.known.tracked
+    known = second.position.known
+    assert known is not None and known.tracked
     wanted = [r for r in rows(TWO_FILES.path) if r["file"] == second.files[0]]
     schema = scan_schema(plan)
     assert [r for b in decode(plan.scan, second, schema) for r in b.to_pylist()] == wanted
-    ignorant = decode(plan.scan, replace(second, known=None), schema)
+    without = replace(second, position=replace(second.position, known=None))
+    ignorant = decode(plan.scan, without, schema)
     names = [r["after"] for b in ignorant for r in b.to_pylist()]
     assert any('"@1"' in name for name in names if name)
     assert not any('"@1"' in (r["after"] or "") for r in wanted)
@@ -248,7 +250,7 @@ def test_nothing_behind_damage_is_planned_but_all_behind_an_unreadable_file_is(
     (tmp_path / "binlog.000001").write_bytes(b"no log")
     unreadable = make_plan(parse_options({"paths": paths}))
     for plan in (sound, unreadable):
-        assert [bool(split.known) for split in plan.splits] == [False, True, True]
+        assert [bool(split.position.known) for split in plan.splits] == [False, True, True]
     with pytest.raises(InputError, match=r"binlog\.000001: not a binary log"):
         list(decode(unreadable.scan, unreadable.splits[1], scan_schema(unreadable)))
     assert list(decode(unreadable.scan, unreadable.splits[2], scan_schema(unreadable)))

@@ -95,8 +95,8 @@ def test_splits_lie_end_to_end_and_begin_with_a_transaction() -> None:
     for before, split in zip(plan.splits, plan.splits[1:], strict=False):
         if split.files == before.files:
             assert before.stop == split.start >= before.start + 1500
-            assert split.events == starts[split.files[0], split.start]
-            assert split.transactions == numbers[split.files[0], split.start]
+            assert split.position.events == starts[split.files[0], split.start]
+            assert split.position.transactions == numbers[split.files[0], split.start]
         else:
             assert split.start == 0
     assert all(split.stop is not None for split in plan.splits[:-1])

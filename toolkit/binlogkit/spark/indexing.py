@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.index import Index, Updated, parts_of
 from binlogkit.log.index.batches import Batches
+from binlogkit.log.index.part import has_next
 from binlogkit.log.index.stamps import Stamp, place_of, stamp_or_none
 from binlogkit.log.opening import open_log
-from binlogkit.rows.series import beside
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
@@ -71,8 +71,7 @@ def index_logs(
     work = _worker(str(kept.folder), queries, carriers[0].keys, storage)
     batches, left, going_on = _run(spark, tasks, work)
     kept.commit(batches, {place_of(carriers[i]) for i in fresh})
-    for first, end in _chains(carriers, going_on):
-        chain = carriers[first:end]
+    for chain in _chains(carriers, going_on):
         kept.commit({}, {place_of(carrier) for carrier in chain})
         told = kept.update(chain)
         others = {place_of(carrier) for carrier in chain}
@@ -154,16 +153,13 @@ def _read(carriers: Sequence[Carrier], kept: Index) -> dict[str, Any]:
     return {"batches": found, "left": left, "going_on": going_on}
 
 
-def _chains(carriers: Sequence[Carrier], going_on: set[str]) -> Iterator[tuple[int, int]]:
-    """Logs of which the first continues in the next: the first, and the one after the last."""
-    at = 0
-    while at < len(carriers):
-        end = at + 1
-        if carriers[at].name in going_on:
-            while end < len(carriers) and beside(
-                *(carrier.name for carrier in carriers[end - 1 : end + 1])
-            ):
-                end += 1
-            if end > at + 1:
-                yield at, end
-        at = end
+def _chains(carriers: Sequence[Carrier], going_on: set[str]) -> Iterator[list[Carrier]]:
+    """Consecutive logs of which the first continues in the next."""
+    held: list[Carrier] = []
+    for i, carrier in enumerate(carriers):
+        held.append(carrier)
+        if held[0].name in going_on and has_next(carriers, i):
+            continue
+        if len(held) > 1:
+            yield held
+        held = []

@@ -7,6 +7,7 @@ error is raised by local functions, which cloudpickle ships by value.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 
 class Needed:
@@ -15,6 +16,15 @@ class Needed:
 
     def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
         return installed_check(), ()
+
+
+def shipped(kind: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
+    """What ``__reduce__`` gives for an object of ``kind`` that a worker makes of ``args``."""
+
+    def made(_: None, kind: Callable[..., Any], *args: Any) -> Any:
+        return kind(*args)
+
+    return made, (Needed(), kind, *args)
 
 
 def installed_check() -> Callable[[], None]:

@@ -94,8 +94,7 @@ class Ranges:
 
     def _base(self, i: int) -> int:
         """The number of a part's first transaction."""
-        first = self._positions[i][0]
-        return first.transactions - first.segment.transactions
+        return self._positions[i][0].base
 
     def _seen(self, i: int) -> GtidSet | None:
         """The GTIDs of a log's transactions that earlier logs had."""
@@ -110,11 +109,9 @@ class Ranges:
         self, i: int, position: Position, stop: int | None, deciding: Deciding | None = None
     ) -> Split:
         part = self._parts[i]
-        return Split(
-            part.names, False, False, position.events, position.transactions, position.known,
-            position.segment.pos, stop, tuple(self._names[name] for name in part.names),
-            position.source, self._seen(i), deciding=deciding,
-        )  # fmt: skip
+        position = replace(position, seen=self._seen(i))
+        locations = tuple(self._names[name] for name in part.names)
+        return Split(part.names, position, False, False, stop, locations, deciding=deciding)
 
     def _changes_of(self, i: int, ranges: Mapping[int, tuple[int, int]]) -> Iterator[Split]:
         part, base = self._parts[i], self._base(i)

@@ -23,7 +23,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from binlogkit.errors import GapWarning, UsageError
 from binlogkit.spark.arrow_types import wanted_schema
-from binlogkit.spark.installed import Needed
+from binlogkit.spark.installed import shipped
 from binlogkit.spark.options import STREAMING, parse_options
 from binlogkit.spark.splits.decode import check_schema, decode, scan_schema
 from binlogkit.spark.splits.plan import Plan, Scan, Split, make_plan
@@ -79,14 +79,6 @@ class BinlogDataSource(DataSource):
         return _Reader(plan.scan, schema, plan.splits)
 
 
-class _Partition(InputPartition):
-    """One split."""
-
-    def __init__(self, split: Split) -> None:
-        super().__init__(split)
-        self.split = split
-
-
 class _Reader(DataSourceReader):
     """Reads splits; its scan is shipped to every task, each split to its own."""
 
@@ -96,20 +88,15 @@ class _Reader(DataSourceReader):
         self._splits = splits
 
     def __reduce__(self) -> tuple[Any, ...]:
-        def made(_: None, kind: type[_Reader], *args: Any) -> _Reader:
-            return kind(*args)
-
-        return made, (Needed(), _Reader, self._scan, self._schema)
+        return shipped(_Reader, self._scan, self._schema)
 
     def partitions(self) -> list[InputPartition]:
         """One partition per split."""
-        return [_Partition(split) for split in self._splits]
+        return [InputPartition(split) for split in self._splits]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The partition's batches."""
-        assert isinstance(partition, _Partition)
-        schema = wanted_schema(self._schema)
-        return decode(self._scan, partition.split, schema)
+        return decode(self._scan, partition.value, wanted_schema(self._schema))
 
 
 def _told(plan: Plan) -> str:

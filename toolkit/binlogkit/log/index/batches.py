@@ -86,7 +86,7 @@ class BatchFolder:
         except OSError:
             return ""
 
-    def table(
+    def batch_table(
         self,
         batch: str,
         name: str,
@@ -104,7 +104,7 @@ class BatchFolder:
         schema = arrow_schema(f for f in INDEX[name] if f.name in table.column_names)
         return table.select(schema.names).cast(schema)
 
-    def write(self, parts: Sequence[Tables]) -> str:
+    def write_batch(self, parts: Sequence[Tables]) -> str:
         """Write a batch that is not valid yet; returns its name. WriteError."""
         batch = uuid.uuid4().hex
         try:
@@ -147,15 +147,15 @@ class BatchFolder:
                 del self.known[batch]
                 if alive:
                     chosen = pa.array(alive)
-                    tables = {name: those(self.table(batch, name), chosen) for name in INDEX}
-                    self.known[self.write([tables])] = alive
+                    tables = {name: those(self.batch_table(batch, name), chosen) for name in INDEX}
+                    self.known[self.write_batch([tables])] = alive
         self.known |= entries
         for batch in self.known.keys() - before.keys():
             self._name(batch)
         small = [batch for batch in self.known if self._size(batch) < _SMALL_BATCH]
         if len(small) > _MOST_SMALL:
-            whole = [{name: self.table(batch, name) for name in INDEX} for batch in small]
-            united = self.write(whole)
+            whole = [{name: self.batch_table(batch, name) for name in INDEX} for batch in small]
+            united = self.write_batch(whole)
             parts = {part: s for batch in small for part, s in self.known.pop(batch).items()}
             self.known[united] = parts
             self._name(united)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from binlogkit.log.index.joined import Joined, Position
+from binlogkit.log.index.joined import Joined, Position, pairs
 from binlogkit.log.index.kept import Index
 from binlogkit.log.index.part import Part
 from binlogkit.log.index.selecting import LEDGER, selected, with_statements
 from binlogkit.log.index.transactions import joined_transactions
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.options import ReadOptions, Start
+from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import Finding, Gap
 from binlogkit.rows.window import Window
 from binlogkit.sources.carriers import Carrier
-from binlogkit.sources.carriers.carrier import up_to
 from binlogkit.sources.tasks import Submit
 
 if TYPE_CHECKING:
@@ -90,17 +89,10 @@ class ChosenReading(Reading):
     def _reading(self, stretch: Stretch) -> Reading:
         position = stretch.position
         carriers = [self._of[name] for name in self._parts[position.part].names]
-        if stretch.stop is not None:
-            carriers = [up_to(carrier, stretch.stop) for carrier in carriers]
-        known = position.known
-        start = Start(
-            position.events, position.transactions, position.segment.pos,
-            None if known is None else known.catalog,
-            frozenset() if known is None else known.tracked, position.part == 0, stretch.last,
-            position.seen,
-        )  # fmt: skip
-        options = replace(self.options, source=self.options.source or position.source)
-        reading = Reading(carriers, options, start=start)
+        first = position.part == 0
+        reading = position.read(
+            carriers, self.options, stretch.stop, first=first, last=stretch.last
+        )
         reading.tables.take_versions(self.joined.schemas)
         reading.sources = self.sources
         return reading
@@ -136,13 +128,11 @@ def _stretches(
 ) -> Generator[Stretch, None, None]:
     """The runs of chosen segments, each within one part."""
     begun: Position | None = None
-    for i, position in enumerate(positions):
+    for i, (position, following) in enumerate(pairs(positions)):
         if not chosen[i]:
             continue
         begun = begun or position
-        following = positions[i + 1] if i + 1 < len(positions) else None
-        ends = following is None or following.part != position.part
-        if ends or not chosen[i + 1]:
-            stop = None if following is None or ends else following.segment.pos
+        if following is None or not chosen[i + 1]:
+            stop = None if following is None else following.segment.pos
             yield Stretch(begun, stop, position.part == parts - 1)
             begun = None

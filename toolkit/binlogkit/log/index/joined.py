@@ -23,12 +23,15 @@ from binlogkit.log.index.part import Part, Said, Wrote
 from binlogkit.log.index.segments import Segment
 from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.gtid_ledger import GtidLedger
-from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.prepared import Decision
+from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import Supposition
 from binlogkit.rows.series import AllSeries, Series, Source
 from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
 from binlogkit.rows.table_history import TableHistory
+from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.carriers.carrier import up_to
 
 _WORD = re.compile(r"[\w$]+")
 _OF_DATABASES = {"database", "schema"}
@@ -59,6 +62,40 @@ class Position:
     known: Known | None
     source: str | None
     seen: GtidSet | None
+
+    @property
+    def base(self) -> int:
+        """The number of its log's first transaction."""
+        return self.transactions - self.segment.transactions
+
+    def read(
+        self, carriers: Sequence[Carrier], options: ReadOptions, stop: int | None,
+        *, first: bool, last: bool,
+    ) -> Reading:  # fmt: skip
+        """A reading of its log from here on, as if what stands before had been read.
+
+        ``stop``: the offset of its end, None for the log's; ``first``, ``last``: see
+        :class:`Start`.
+        """
+        if stop is not None:
+            carriers = [up_to(carrier, stop) for carrier in carriers]
+        catalog, tracked = None, frozenset[tuple[str | None, str | None]]()
+        if self.known is not None:
+            catalog, tracked = self.known.catalog, self.known.tracked
+        start = Start(
+            self.events, self.transactions, self.segment.pos, catalog, tracked, first, last,
+            self.seen,
+        )  # fmt: skip
+        options = replace(options, source=options.source or self.source)
+        return Reading(carriers, options, start=start)
+
+
+def pairs(positions: Sequence[Position]) -> Iterator[tuple[Position, Position | None]]:
+    """Each segment with the next one of its log."""
+    for i, position in enumerate(positions):
+        following = positions[i + 1] if i + 1 < len(positions) else None
+        same = following is not None and following.part == position.part
+        yield position, following if same else None
 
 
 @dataclass(frozen=True, slots=True)

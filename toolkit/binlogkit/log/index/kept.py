@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
@@ -52,37 +52,26 @@ class Updated:
     damaged: dict[str, str] = field(default_factory=dict)
 
 
-class Index:
+class Index(BatchFolder):
     """An index in a ``folder``, which need not exist yet.
 
     ``queries``: whether to keep the first statement of each transaction, which may hold values.
     """
 
     def __init__(self, folder: str | Path, *, queries: bool = True) -> None:
-        self.folder = Path(folder)
+        super().__init__(Path(folder))
         self._queries = queries
-        self._files = BatchFolder(self.folder)
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is an index of this version with all its files."""
-        return self._files.whole
-
-    @property
-    def mark(self) -> str:
-        """A hash of all that the index holds; each change gives another one."""
-        return self._files.mark
 
     # ---- what is known ------------------------------------------------------------------------
 
-    def _known(self) -> dict[tuple[Stamp, ...], str]:
-        """The parts by the stamps of their logs."""
-        pairs = (pair for parts in self._files.known.values() for pair in parts.items())
-        return {tuple(stamps): part for part, stamps in pairs}
+    def _runs(self, stamps: Sequence[Stamp | None]) -> list[tuple[int, int, str]]:
+        """Logs with these stamps in runs, each with its part; see :func:`known_ones`."""
+        pairs = (pair for parts in self.known.values() for pair in parts.items())
+        return known_ones(stamps, {tuple(stamps): part for part, stamps in pairs})
 
     def unknown(self, carriers: Sequence[Carrier]) -> list[int]:
         """Which of the logs are not known in their present state."""
-        known = known_ones(list(map(stamp_or_none, carriers)), self._known())
+        known = self._runs(list(map(stamp_or_none, carriers)))
         return [i for first, end, part in known if not part for i in range(first, end)]
 
     def parts(
@@ -99,7 +88,7 @@ class Index:
         ``ledger``: the ledger tables that known parts get; ``wanted``: tables whose filters are
         read; ``later``: whether each table is read on demand.
         """
-        known = known_ones(list(map(stamp_or_none, carriers)), self._known())
+        known = self._runs(list(map(stamp_or_none, carriers)))
         names = [carrier.name for carrier in carriers]
         files = {part: names[first:end] for first, end, part in known}
         stored = self._read(files, ledger, wanted, later=later)
@@ -120,7 +109,7 @@ class Index:
         places = set(map(place_of, carriers))
         folders = {_folder(place_of(one)): _folder(one.name) for one in carriers}
         others: dict[str, list[str]] = {}
-        for parts in self._files.known.values():
+        for parts in self.known.values():
             for part, stamps in parts.items():
                 where = [stamp.place for stamp in stamps]
                 if places.isdisjoint(where):
@@ -145,20 +134,20 @@ class Index:
         """Parts whose logs have other names now; ``filters``: see :meth:`parts`."""
         found: dict[str, Part] = {}
         waiting = LaterBatches()
-        for batch, parts in self._files.known.items():
+        for batch, parts in self.known.items():
             wanted = [part for part in parts if part in files]
             if not wanted:
                 continue
             try:
                 now = TOLD if later else (*TOLD, *ledger)
-                tables = {name: self._files.table(batch, name) for name in now if name != "filters"}
+                tables = {name: self.batch_table(batch, name) for name in now if name != "filters"}
                 if "filters" in now:
                     tables["filters"] = self._filters(batch, filters or Filters())
                 chosen = pa.array(wanted)
                 own = {name: those(table, chosen) for name, table in tables.items()}
                 told = to_parts(own, files)
                 if later:
-                    waiting.open(batch, {n: self._files.path(n, batch) for n in ledger})
+                    waiting.open(batch, {n: self.path(n, batch) for n in ledger})
                     for key, before in _names(own["logs"]).items():
                         rest = Later(waiting, batch, key, before, files[key])
                         told[key] = replace(told[key], ledger=rest)
@@ -170,7 +159,7 @@ class Index:
     def _filters(self, batch: str, wanted: Filters) -> pa.Table:
         """The filters of wanted tables, without their hashes unless keys are wanted."""
         columns = [f.name for f in INDEX["filters"] if wanted.where or f.name != "filter"]
-        found = self._files.table(batch, "filters", wanted.tables, columns)
+        found = self.batch_table(batch, "filters", wanted.tables, columns)
         return found.sort_by("part")  # those of a part together
 
     def table(
@@ -184,11 +173,9 @@ class Index:
         schema = arrow_schema(f for f in INDEX[name] if columns is None or f.name in columns)
         for _ in range(_ATTEMPTS):
             try:
-                found = [
-                    self._files.table(batch, name, tables, columns) for batch in self._files.known
-                ]
+                found = [self.batch_table(batch, name, tables, columns) for batch in self.known]
             except OSError:  # another update replaced them meanwhile
-                self._files.load()
+                self.load()
                 continue
             return pa.concat_tables([schema.empty_table(), *found])
         raise InputError(str(self.folder), "is updated all the time")
@@ -201,11 +188,10 @@ class Index:
         Other content known under the same name is forgotten. WriteError.
         """
         stamps = list(map(stamp_or_none, carriers))
-        known = known_ones(stamps, self._known())
         entries: Batches = {}
         left: dict[str, str] = {}
         read: set[str] = set()
-        for first, end, key in known:
+        for first, end, key in self._runs(stamps):
             if key:
                 continue
             names = [carrier.name for carrier in carriers[first:end]]
@@ -250,17 +236,10 @@ class Index:
             kept.append(to_tables(key, part if self._queries else without_values(part), records))
             size += sum(table.nbytes for table in kept[-1].values())
             if size > _BATCH_BYTES:
-                batches[self._files.write(kept)], kept, found, size = found, [], {}, 0
+                batches[self.write_batch(kept)], kept, found, size = found, [], {}, 0
         if kept:
-            batches[self._files.write(kept)] = found
+            batches[self.write_batch(kept)] = found
         return batches, left
-
-    def commit(self, entries: Batches, places: Set[str]) -> None:
-        """Make batches valid; what was known before of the same logs is replaced.
-
-        One process at a time does so, and merges what others did before it. WriteError.
-        """
-        self._files.commit(entries, places)
 
 
 def _folder(name: str) -> str:

@@ -135,19 +135,18 @@ def parts_of(
     counting: bool = False,
 ) -> Iterator[Part]:
     """The parts of logs in order; a relay log that continues in the next is one part with it."""
-    at = 0
-    while at < len(carriers):
-        end = at + 1
-        part = part_of(carriers[at:end], options, segment=segment, counting=counting)
-        while (
-            part.goes_on
-            and end < len(carriers)
-            and beside(*(carrier.name for carrier in carriers[end - 1 : end + 1]))
-        ):
-            end += 1
-            part = part_of(carriers[at:end], options, segment=segment, counting=counting)
-        yield part
-        at = end
+    held: tuple[Carrier, ...] = ()
+    for i, carrier in enumerate(carriers):
+        held = (*held, carrier)
+        part = part_of(held, options, segment=segment, counting=counting)
+        if not (part.goes_on and has_next(carriers, i)):
+            yield part
+            held = ()
+
+
+def has_next(carriers: Sequence[Carrier], i: int) -> bool:
+    """Whether the log after one of some logs is the next of its series."""
+    return i + 1 < len(carriers) and beside(carriers[i].name, carriers[i + 1].name)
 
 
 def part_of(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.frames.arrays import flags
-from binlogkit.log.index.joined import Position
+from binlogkit.log.index.joined import Position, pairs
 from binlogkit.log.index.keys import may_have_keys
 from binlogkit.log.index.part import Part
 from binlogkit.log.index.tables import of_tables
@@ -40,7 +40,7 @@ def selected(
     keyed = may_have_keys(parts, wanted, schemas)
     changed = [_changed(part, wanted, may) for part, may in zip(parts, keyed, strict=True)]
     found = []
-    for position, following in _pairs(positions):
+    for position, following in pairs(positions):
         numbers = changed[position.part]
         may = numbers is None
         if numbers is not None and _in_place(position, following, len(parts), wanted):
@@ -60,7 +60,7 @@ def with_statements(
     That includes all of a log with XA transactions, and the last segment of all.
     """
     found = list(chosen)
-    for i, (position, following) in enumerate(_pairs(positions)):
+    for i, (position, following) in enumerate(pairs(positions)):
         part = parts[position.part]
         end = part.events if following is None else following.segment.events
         told = (event for event in _statements(part) if position.segment.events <= event < end)
@@ -72,14 +72,6 @@ def with_statements(
 def _statements(part: Part) -> Iterator[int]:
     yield from (one.event for one in part.said if not hasattr(one.body, "table_id"))
     yield from (one.event for one in part.wrote)
-
-
-def _pairs(positions: Sequence[Position]) -> Iterator[tuple[Position, Position | None]]:
-    """Each segment with the next one of its log."""
-    for i, position in enumerate(positions):
-        following = positions[i + 1] if i + 1 < len(positions) else None
-        same = following is not None and following.part == position.part
-        yield position, following if same else None
 
 
 def _in_place(position: Position, following: Position | None, parts: int, wanted: Filters) -> bool:

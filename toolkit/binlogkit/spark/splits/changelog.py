@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.frames.schema import OPS, CellState
 from binlogkit.spark.carried import carried_schema, fit
+from binlogkit.spark.splits.commits import Commits
 
 INSERT, UPDATE, DELETE = range(len(OPS))
 #: The values of ``_change_type``.
@@ -55,24 +56,8 @@ def changelog_schema(image: Iterable[pa.Field]) -> pa.Schema:
     return carried_schema(pa.schema([*own, *fields]))
 
 
-class Committed(Protocol):
-    """What a changelog needs to know of the commits of a batch's rows; see :class:`Commits`."""
-
-    def committed(self, batch: pa.RecordBatch) -> np.ndarray[Any, Any]:
-        """Which of the rows count."""
-
-    def places(self, batch: pa.RecordBatch, into: np.ndarray[Any, Any]) -> None:
-        """The ``begun``, ``number`` and ``commit`` of each row's transaction."""
-
-    def versions(self, batch: pa.RecordBatch) -> Any:
-        """One number of each row's transaction, int64."""
-
-    def timestamps(self, batch: pa.RecordBatch) -> Any:
-        """The times of the commits in microseconds."""
-
-
 def changelog(
-    batch: pa.RecordBatch, schema: pa.Schema, commits: Committed
+    batch: pa.RecordBatch, schema: pa.Schema, commits: Commits
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a canonical batch that were committed, with the columns of ``schema``.
 
@@ -90,7 +75,7 @@ def changelog(
 class _Flat:
     """A batch whose rows have become one or two: ``rows`` of each, from which ``after`` image."""
 
-    def __init__(self, batch: pa.RecordBatch, commits: Committed) -> None:
+    def __init__(self, batch: pa.RecordBatch, commits: Commits) -> None:
         self._batch, self._commits = batch, commits
         facts = batch.schema.metadata
         self._table = ".".join(json.loads(facts[b"binlogkit:table"]))

@@ -10,23 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress, zip_longest
+from itertools import compress
 from typing import TYPE_CHECKING
 
-from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.layouts import empty_batch
 from binlogkit.frames.tables import united
 from binlogkit.log import open_log
-from binlogkit.log.index import Index, Joined, Known, Part, parts_of
+from binlogkit.log.index import Index, Joined, Part, Position, parts_of
+from binlogkit.log.index.joined import pairs
 from binlogkit.log.index.part import SEGMENT
 from binlogkit.log.index.selecting import LEDGER, selected
-from binlogkit.rows.options import ReadOptions, Start
+from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.soundness import Gap
 from binlogkit.sources.carriers import Carrier, resolve
-from binlogkit.sources.carriers.carrier import up_to
 from binlogkit.spark.options import READING, ScanOptions
 from binlogkit.spark.splits.commits import Deciding
 from binlogkit.spark.splits.outcomes import PartOutcomes
@@ -42,31 +41,27 @@ if TYPE_CHECKING:
 class Split:
     """One file, a part of it, or relay logs that share transactions, and its place among all logs.
 
-    ``first``, ``last``: whether the first or last split of all files is in it; ``events``,
-    ``transactions``: how many come before; ``known``: what is known at its start of the tables that
-    it touches, None for nothing; ``start``: logical offset of its first transaction, 0 for the
-    file's beginning; ``stop``: of its end, or the file's end at planning, None for its end at
-    reading; ``locations``: what opens each file; ``source``: the name of its server's logs, None if
-    only the log names it; ``seen``: those of its GTIDs whose transactions were read before;
-    ``decisions``: the outcomes, in other files, of transactions that it prepared, by number;
-    ``gaps``: all gaps, for the first split if they are wanted; ``deciding``: the outcomes of its
-    transactions, for a changelog only.
+    ``position``: its place among all logs; ``first``, ``last``: whether the first or last split of
+    all files is in it; ``stop``: offset of its end, or the file's end at planning, None for its end
+    at reading; ``locations``: what opens each file; ``decisions``: the outcomes, in other files, of
+    transactions that it prepared, by number; ``gaps``: all gaps, for the first split if they are
+    wanted; ``deciding``: the outcomes of its transactions, for a changelog only.
     """
 
     files: tuple[str, ...]
+    position: Position
     first: bool
     last: bool
-    events: int = 0
-    transactions: int = 0
-    known: Known | None = None
-    start: int = 0
     stop: int | None = None
     locations: tuple[str, ...] = field(default=(), repr=False)
-    source: str | None = None
-    seen: GtidSet | None = None
     decisions: Mapping[int, Decision] = field(default_factory=dict)
     gaps: tuple[Gap, ...] = ()
     deciding: Deciding | None = None
+
+    @property
+    def start(self) -> int:
+        """Logical offset of its first transaction, 0 for the file's beginning."""
+        return self.position.segment.pos
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +81,11 @@ class Scan:
 
     def reading(self, split: Split) -> Reading:
         """A reading of one split that starts with what is known there."""
-        known = split.known
         carriers = resolve(list(split.locations), self.asked.keys)
-        if split.stop is not None:
-            carriers = [up_to(carrier, split.stop) for carrier in carriers]
-        # Spark gives a task one core.
-        source = self.options.source or split.source
-        options = replace(self.options, threads=1, source=source)
-        start = Start(
-            split.events, split.transactions, split.start,
-            None if known is None else known.catalog,
-            frozenset() if known is None else known.tracked, split.first, split.last, split.seen,
-        )  # fmt: skip
-        reading = Reading(carriers, options, start=start)
+        options = replace(self.options, threads=1)  # Spark gives a task one core
+        reading = split.position.read(
+            carriers, options, split.stop, first=split.first, last=split.last
+        )
         reading.sources = self.asked.wanted().sources
         return reading
 
@@ -152,19 +139,27 @@ def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> Plan:
         splits = tuple(compress(splits, chosen)) or splits[:1]
     if asked.kind == "gaps":
         splits = (replace(splits[0], gaps=gaps), *splits[1:])
+    scan, versions = scan_of(asked, log.options, joined, (log.files[0], log.files[-1]))
+    changes = _united(versions, str(asked.table)) if versions and unite else None
+    return Plan(scan, splits, changes, gaps)
+
+
+def scan_of(
+    asked: ScanOptions, options: ReadOptions, joined: Joined, files: tuple[str, ...] = ()
+) -> tuple[Scan, list[TableSchema]]:
+    """What all splits share, and the versions of its table; for ``files`` see :class:`Scan`."""
+    wanted = asked.wanted()
     versions = [
         schema
         for name, schemas in (joined.schemas.items() if asked.typed else ())
         if wanted.wants_table(*name)
         for schema in schemas
     ]
-    changes = _united(versions, str(asked.table)) if versions and unite else None
     columns = tuple(dict.fromkeys(column.name for schema in versions for column in schema.columns))
-    # Table definitions and locations of logs go with each split.
-    options, files = replace(log.options, catalog=None), (log.files[0], log.files[-1])
     keys = frozenset(name for schema in versions for name in schema.key)
-    scan = Scan(replace(asked, paths=()), options, files, columns, keys)
-    return Plan(scan, splits, changes, gaps)
+    # Table definitions and locations of logs go with each split.
+    options = replace(options, catalog=None)
+    return Scan(replace(asked, paths=()), options, files, columns, keys), versions
 
 
 def _splits(
@@ -173,31 +168,24 @@ def _splits(
     """The splits of all logs; each ends where the next one of its log begins."""
     found: list[Split] = []
     of = {carrier.name: carrier.location or carrier.name for carrier in carriers}
-    for position, following in zip_longest(joined.positions, joined.positions[1:]):
-        i, segment = position.part, position.segment
-        part = parts[i]
-        ends = following is None or following.part != i
-        first = position.transactions - segment.transactions
-        numbers = range(first, first + part.transactions)
+    for position, following in pairs(joined.positions):
+        i, part = position.part, parts[position.part]
+        numbers = range(position.base, position.base + part.transactions)
         decisions = {n: how for n, how in joined.decisions.items() if n in numbers}
-        split = Split(
-            part.names, i == 0, i == len(parts) - 1, position.events, position.transactions,
-            position.known, segment.pos, part.stop if ends else following.segment.pos,
-            tuple(of[name] for name in part.names), position.source, position.seen, decisions,
-        )  # fmt: skip
-        found.append(split)
+        stop = part.stop if following is None else following.segment.pos
+        locations = tuple(of[name] for name in part.names)
+        first, last = i == 0, i == len(parts) - 1
+        found.append(Split(part.names, position, first, last, stop, locations, decisions))
     return tuple(found)
 
 
 def _decided(splits: Sequence[Split], parts: Sequence[Part], joined: Joined) -> tuple[Split, ...]:
     """The splits of all logs with the outcomes of their transactions."""
     outcomes, found = PartOutcomes(parts, joined), list[Split]()
-    for split, position, following in zip_longest(splits, joined.positions, joined.positions[1:]):
-        first = position.transactions - position.segment.transactions
-        ends = following is None or following.part != position.part
-        end = first + parts[position.part].transactions if ends else following.transactions
-        numbers = range(position.transactions, end)
-        found.append(replace(split, deciding=outcomes.of(position.part, first, numbers)))
+    for split, (position, following) in zip(splits, pairs(joined.positions), strict=True):
+        end = position.base + parts[position.part].transactions
+        numbers = range(position.transactions, end if following is None else following.transactions)
+        found.append(replace(split, deciding=outcomes.of(position.part, position.base, numbers)))
     return tuple(found)
 
 

@@ -23,8 +23,8 @@ from binlogkit.frames.tables import united
 from binlogkit.log.states.bases.bases import Bases, facts_of
 from binlogkit.rows.filters import parse_table_name
 from binlogkit.spark.options import ScanOptions
-from binlogkit.spark.splits.changelog import Committed, changelog, changelog_schema
-from binlogkit.spark.splits.commits import POSITION_BITS, file_number
+from binlogkit.spark.splits.changelog import changelog, changelog_schema
+from binlogkit.spark.splits.commits import POSITION_BITS, Commits, Deciding, file_number
 from binlogkit.spark.splits.plan import make_plan
 from binlogkit.spark.stream.offsets import Offset, SnapshotPosition
 
@@ -118,16 +118,14 @@ def _batch(
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-class _Begun(Committed):
+class _Begun(Commits):
     """Commits for rows that existed before all changes."""
 
     def __init__(self, place: SnapshotPosition) -> None:
+        super().__init__(Deciding())
         self._version = 0
         if place.file is not None and place.pos is not None:
             self._version = (file_number(place.file) << POSITION_BITS) + place.pos - 1
-
-    def committed(self, batch: pa.RecordBatch) -> np.ndarray[Any, Any]:
-        return np.ones(batch.num_rows, bool)
 
     def places(self, batch: pa.RecordBatch, into: np.ndarray[Any, Any]) -> None:
         for name in ("begun", "number", "commit"):

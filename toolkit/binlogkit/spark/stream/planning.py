@@ -18,7 +18,7 @@ from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.spark.options import ScanOptions
 from binlogkit.spark.ranges import Bytes, Ranges
 from binlogkit.spark.splits.decode import decode
-from binlogkit.spark.splits.plan import Scan, Split
+from binlogkit.spark.splits.plan import Scan, Split, scan_of
 from binlogkit.spark.stream.beginning import inserts
 from binlogkit.spark.stream.following import Follower
 from binlogkit.spark.stream.offsets import Offset, Reached, SnapshotPosition, is_log
@@ -115,7 +115,7 @@ def between(follower: Follower, asked: ScanOptions, start: Offset, end: Offset) 
     names = {log.name: log.location or log.name for logs in found.values() for log in logs}
     held = GtidSet.parse(end.base.gtids or "") if end.base is not None else GtidSet()
     logs = _Between(parts, joined, names, before, held)
-    scan = _scan(asked, follower, joined)
+    scan, _ = scan_of(replace(asked, index=None), follower.options, joined)
     if asked.kind == "changelog":
         wanted = {i: (own.first, own.end) for i, own in ranges.items()}
         for lost in logs.missing(wanted) if asked.on_damage == "stop" else ():
@@ -150,21 +150,6 @@ def _range(part: Part, start: Reached | None, end: Reached, *, begun: bool) -> t
     if start.pos is None:
         return _Range(count, count, 0, 0), True
     return _Range(start.transactions, after, start.pos, stop), True
-
-
-def _scan(asked: ScanOptions, follower: Follower, joined: Joined) -> Scan:
-    """What all tasks share."""
-    wanted = asked.wanted()
-    versions = [
-        schema
-        for name, schemas in (joined.schemas.items() if asked.typed else ())
-        if wanted.wants_table(*name)
-        for schema in schemas
-    ]
-    columns = tuple(dict.fromkeys(column.name for schema in versions for column in schema.columns))
-    keys = frozenset(name for schema in versions for name in schema.key)
-    options = replace(follower.options, catalog=None)
-    return Scan(replace(asked, paths=(), index=None), options, (), columns, keys)
 
 
 def _bounded(scan: Scan, splits: Iterator[tuple[Split, int]]) -> Iterator[Task]:

@@ -22,22 +22,14 @@ from pyspark.sql.types import StructType
 
 from binlogkit.errors import UsageError
 from binlogkit.spark.arrow_types import wanted_schema
-from binlogkit.spark.installed import Needed
+from binlogkit.spark.installed import shipped
 from binlogkit.spark.options import ScanOptions
 from binlogkit.spark.stream.following import Follower, Limit
 from binlogkit.spark.stream.offsets import Offset, from_json, to_json, within
-from binlogkit.spark.stream.planning import Task, between, read
+from binlogkit.spark.stream.planning import between, read
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-class _Partition(InputPartition):
-    """What one task reads."""
-
-    def __init__(self, task: Task) -> None:
-        super().__init__(task)
-        self.task = task
 
 
 class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -54,10 +46,7 @@ class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Offset | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        def made(_: None, kind: type[BinlogStreamReader], *args: Any) -> BinlogStreamReader:
-            return kind(*args)
-
-        return made, (Needed(), BinlogStreamReader, self._asked, self._schema)
+        return shipped(BinlogStreamReader, self._asked, self._schema)
 
     def initialOffset(self) -> dict[str, Any]:
         """The start: before all logs and the base, or after the existing logs."""
@@ -93,9 +82,8 @@ class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The partitions of a batch."""
         tasks = between(self._follower, self._asked, from_json(start), from_json(end))
-        return [_Partition(task) for task in tasks]
+        return [InputPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The partition's batches."""
-        assert isinstance(partition, _Partition)
-        return read(partition.task, wanted_schema(self._schema))
+        return read(partition.value, wanted_schema(self._schema))
