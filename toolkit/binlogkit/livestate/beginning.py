@@ -21,7 +21,8 @@ import pyarrow as pa
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, LostConnectionError, UsageError
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.livestate.tables import Base
+from binlogkit.livestate.states import no_rows
+from binlogkit.livestate.tables import Base, too_large
 from binlogkit.log import Log, open_log
 from binlogkit.log.follow import follow
 from binlogkit.log.follow_logs import follow_logs
@@ -75,36 +76,26 @@ def is_server(source: Any) -> bool:
     return isinstance(source, str) and source.lower().startswith("mysql://")
 
 
-def begin(
-    source: Any,
-    tables: Iterable[str],
-    how: How,
-    too_large: Callable[[TableId, int, int], Exception],
-) -> Beginning:
+def begin(source: Any, tables: Iterable[str], how: How) -> Beginning:
     """Begin live state of some tables. Errors: see :func:`binlogkit.live`."""
     names = [parse_table_name(one) for one in tables]
     if not names:
         raise UsageError("name the tables that are to be kept up to date")
     if how.base is not None:
-        return _with_base(source, names, how, too_large)
+        return _with_base(source, names, how)
     if is_server(source):
         if how.chunk_rows is not None:
-            return _in_chunks(source, names, how, too_large)
-        return _of_server(source, names, how, too_large)
+            return _in_chunks(source, names, how)
+        return _of_server(source, names, how)
     return _without_base(source, names, how)
 
 
-def _of_server(
-    servers: Servers,
-    names: list[TableName],
-    how: How,
-    too_large: Callable[[TableId, int, int], Exception],
-) -> Beginning:
+def _of_server(servers: Servers, names: list[TableName], how: How) -> Beginning:
     """With a snapshot that is taken now."""
     from binlogkit.frames.snapshots.server import ServerTables
 
     def wanted(name: TableId) -> bool:
-        return any(name[1] == one.table and one.db in (None, name[0]) for one in names)
+        return any(one(*name) for one in names)
 
     with _first(servers, lambda one: ServerTables(one, wanted, how.lock)) as found:
         chosen = _chosen(names, found.definitions)
@@ -118,8 +109,8 @@ def _of_server(
                 batches.append(batch)
                 size += batch.nbytes
                 if size > how.memory:
-                    raise too_large(name, sum(b.num_rows for b in batches), size)
-            rows = pa.Table.from_batches(batches) if batches else _no_rows(definition)
+                    raise too_large(name, sum(b.num_rows for b in batches), size, how.memory)
+            rows = pa.Table.from_batches(batches) if batches else no_rows(definition)
             bases[name] = Base(definition, tuple(key_of(definition)[0]), rows)
         by_gtid = found.has_gtids
         gtids = (found.gtids or GtidSet()) if by_gtid else GtidSet()
@@ -141,19 +132,11 @@ def _follow_server(
     )
 
 
-def _no_rows(definition: Any) -> pa.Table:
-    from binlogkit.frames.arrow_types import column_field
-    from binlogkit.frames.snapshots.cells import Columns
-    from binlogkit.rows.defined import column_of
-
-    return Columns([column_field(column_of(c)) for c in definition.columns]).table([])
-
-
 def _chosen(names: Iterable[TableName], there: Iterable[TableId]) -> list[TableId]:
     """The tables that are asked for, by their full names. UsageError: there are none such."""
     known, found = list(there), list[TableId]()
     for one in names:
-        mine = [n for n in known if n[1] == one.table and one.db in (None, n[0])]
+        mine = [name for name in known if one(*name)]
         if len(mine) != 1:
             told = written_table_name(one.db or "", one.table) if one.db else one.table
             listed = ", ".join(written_table_name(*n) for n in mine)
@@ -172,12 +155,7 @@ def _first(servers: Servers, ask: Callable[[ServerSettings], Any]) -> Any:
     return ask(last)
 
 
-def _in_chunks(
-    servers: Servers,
-    names: list[TableName],
-    how: How,
-    too_large: Callable[[TableId, int, int], Exception],
-) -> Beginning:
+def _in_chunks(servers: Servers, names: list[TableName], how: How) -> Beginning:
     """With a snapshot that is taken now, so many rows at a time (log/chunked.py)."""
     from binlogkit.log.snapshot import snapshot
 
@@ -187,15 +165,10 @@ def _in_chunks(
         taken = _first(
             servers, lambda one: snapshot(one, out, tables=asked, lock=lock, chunk_rows=rows)
         )
-        return _with_base(servers, names, replace(how, base=taken.folder), too_large)
+        return _with_base(servers, names, replace(how, base=taken.folder))
 
 
-def _with_base(
-    source: Any,
-    names: list[TableName],
-    how: How,
-    too_large: Callable[[TableId, int, int], Exception],
-) -> Beginning:
+def _with_base(source: Any, names: list[TableName], how: How) -> Beginning:
     """With snapshots that are there already: files of states, a dump, a checkpoint."""
     from binlogkit.log.states.bases.snapshots import bases_of
     from binlogkit.log.streams import Streams
@@ -210,7 +183,7 @@ def _with_base(
     for name in chosen:
         rows = bases.tables[name].rows
         if rows.nbytes > how.memory:
-            raise too_large(name, rows.num_rows, rows.nbytes)
+            raise too_large(name, rows.num_rows, rows.nbytes, how.memory)
     place = None if bases.file is None or bases.pos is None else (bases.file, bases.pos)
     gtids = bases.gtids or None
     following: Following | FollowingSeveral = (

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.constants import TableId
-from binlogkit.errors import LimitError, UndeterminedError, UsageError
+from binlogkit.errors import UndeterminedError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.livestate.beginning import Beginning, How, begin, check_reach
 from binlogkit.livestate.history import At, Moments
 from binlogkit.livestate.moment import Moment
 from binlogkit.livestate.queries import Queries
 from binlogkit.livestate.query import Query
-from binlogkit.livestate.tables import Base, LiveTables
+from binlogkit.livestate.tables import LiveTables
 from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filter_args import texts
 from binlogkit.rows.filters import parse_table_name, written_table_name
@@ -88,13 +88,7 @@ def live(
         follow |= {"heartbeat": heartbeat, "patience": patience, "lost": lost}
     stop = Stop()
     how = How(base, base_at, base_gtid, lock, chunk_rows, memory, stop, follow)
-    begun = begin(source, names, how, _too_large(memory))
-    return Live(begun, stop, memory, path, history)
-
-
-def _too_large(memory: int) -> Callable[[TableId, int, int], LimitError]:
-    empty = LiveTables({("", ""): Base(None, (), None)}, (), memory)
-    return empty.too_large
+    return Live(begin(source, names, how), stop, memory, path, history)
 
 
 class Live:
@@ -311,9 +305,7 @@ class Live:
 
     def _name(self, table: str) -> TableId:
         wanted = parse_table_name(table)
-        found = [
-            n for n in self._tables.wanted if n[1] == wanted.table and wanted.db in (None, n[0])
-        ]
+        found = [name for name in self._tables.wanted if wanted(*name)]
         if len(found) != 1:
             listed = ", ".join(written_table_name(*name) for name in self._tables.wanted)
             raise UsageError(f"{table} is not one of the tables kept ({listed})")
@@ -338,10 +330,11 @@ class Live:
         a change, or at each step for whoever listens for changes. Whatever could differ from the
         server's answer is refused (docs/live.md). Errors: UsageError (why), UndeterminedError.
         """
+        from binlogkit.livestate.views.view import View
+
         with self.holding() as moment:
-            name = name or f"query {len(self._queries) + 1}"
-            view = self._queries.add(name, sql, on_change, recompute=recompute)
-            self._queries.begin(view, moment, self._missing)
+            view = View(name or f"query {len(self._queries) + 1}", sql, on_change, recompute)
+            self._queries.add(view, moment, self._missing)
             return Query(self, view, self._news)
 
     def drop(self, name: str) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from binlogkit.livestate.views.engine import Engine
     from binlogkit.livestate.views.plan import Plan
     from binlogkit.livestate.views.relations import Touched
-    from binlogkit.livestate.views.view import View, ViewChange
+    from binlogkit.livestate.views.view import View
     from binlogkit.rows.schema import TableDefinition
 
 #: Where changes of a table may be missing, a sentence each.
@@ -41,23 +41,11 @@ class Queries:
             self._engine = Engine()
         return self._engine
 
-    def add(
-        self,
-        name: str,
-        sql: str,
-        called: Callable[[ViewChange], object] | None,
-        *,
-        recompute: bool = False,
-    ) -> View:
-        """A query that is kept from now on. UsageError: the name is taken."""
-        from binlogkit.livestate.views.view import View
-
-        if name in self._views:
-            raise UsageError(f"a query {name!r} is registered already")
-        return View(name, sql, called, recompute=recompute)
-
-    def begin(self, view: View, moment: Any, missing: Missing) -> None:
-        """Begin with a query; only what can be kept is. Errors: UsageError, UndeterminedError."""
+    def add(self, view: View, moment: Any, missing: Missing) -> None:
+        """Begin with a query; only what can be kept is. Errors: UsageError (also: the name is
+        taken), UndeterminedError."""
+        if view.name in self._views:
+            raise UsageError(f"a query {view.name!r} is registered already")
         self._begin(view, moment, missing)
         self._views[view.name] = view
 
@@ -76,12 +64,11 @@ class Queries:
     def _begin(self, view: View, moment: Any, missing: Missing) -> None:
         from binlogkit.livestate.views.compile import compiled
 
-        definitions = self._definitions()
-        plan = compiled(view.sql, definitions, recompute=view.recompute)
+        plan = compiled(view.sql, self._definitions(), recompute=view.recompute)
         if view.name not in self._views:
             self._doubts = {}
         self._check(view, plan, missing)
-        view.begin(plan, self.engine, self._touched(plan, {}), definitions, moment)
+        view.begin(plan, self.engine, self._touched(plan, {}), moment)
 
     def _check(self, view: View, plan: Plan, missing: Missing) -> None:
         """UndeterminedError: the rows of its tables are not certain."""
@@ -100,17 +87,17 @@ class Queries:
 
         found = {}
         for name in plan.reads:
-            change = changes.get(name)
+            change, fold = changes.get(name), self._tables.fold(name)
             if change is None:
-                rows = self._tables.fold(name).settled().table
-                found[name] = Touched(rows, rows, None)
+                rows = fold.settled().table
+                found[name] = Touched(rows, rows, None, fold.definition)
             else:
-                found[name] = Touched(change.before, change.after, change.deltas)
+                told = change.before, change.after, change.deltas
+                found[name] = Touched(*told, fold.definition)
         return found
 
     def take(self, changes: Mapping[TableId, Change], moment: Any, missing: Missing) -> None:
         """Carry what a step did to tables on into the queries."""
-        definitions: dict[TableId, TableDefinition] | None = None
         if self._views:
             self._doubts = {name: self._doubts_of(name, missing) for name in self._tables.shown()}
         for view in self._views.values():
@@ -128,8 +115,7 @@ class Queries:
                     view.error = None
                     continue
                 self._check(view, plan, missing)
-                definitions = self._definitions() if definitions is None else definitions
-                view.step(self.engine, self._touched(plan, changes), definitions, moment)
+                view.step(self.engine, self._touched(plan, changes), moment)
             except BinlogKitError as error:
                 view.fail(error)
         if self._engine is not None:

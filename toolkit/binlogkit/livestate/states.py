@@ -20,24 +20,22 @@ from binlogkit.log.states.table_state import TableState
 if TYPE_CHECKING:
     from binlogkit.livestate.moment import Moment
     from binlogkit.livestate.tables import Shown
+    from binlogkit.rows.schema import TableDefinition
 
 _PARTIAL, _OLD = ".partial", ".old"
 
 
 def state_of(name: TableId, shown: Shown, moment: Moment, assumes: tuple[str, ...]) -> TableState:
     """A table's rows as of a moment."""
-    from binlogkit.frames.arrow_types import column_field
-    from binlogkit.frames.snapshots.cells import Columns
     from binlogkit.log.states.assembled import assembled
     from binlogkit.log.states.doubts import doubt
-    from binlogkit.rows.defined import column_of
 
     told, doubts, rows, key = shown.definition, shown.doubts, shown.rows, shown.key
     columns = None if told is None else tuple(column.name for column in told.columns)
     wanted = None if columns is None else [c for c in columns if c in rows.fields]
     found = state_table(rows, wanted if len(rows) else None, key)
     if not len(rows) and told is not None:
-        empty = Columns([column_field(column_of(c)) for c in told.columns]).table([])
+        empty = no_rows(told)
         found = pa.table(
             {n: empty[n] if n in empty.column_names else found[n] for n in found.column_names}
         )
@@ -56,6 +54,15 @@ def state_of(name: TableId, shown: Shown, moment: Moment, assumes: tuple[str, ..
         place=(position, moment.gtids or None),
         definition=told,
     )
+
+
+def no_rows(definition: TableDefinition) -> pa.Table:
+    """The rows of a table that has none, in a state's form."""
+    from binlogkit.frames.arrow_types import column_field
+    from binlogkit.frames.snapshots.cells import Columns
+    from binlogkit.rows.defined import column_of
+
+    return Columns([column_field(column_of(c)) for c in definition.columns]).table([])
 
 
 def reasons(state: TableState) -> list[str]:

@@ -137,13 +137,8 @@ class LiveTables:
 
     def apply(self, step: Step) -> dict[TableId, Change]:
         """Carry out a step; what it did to the tables that it touched."""
-        counted = {
-            n for n, o in zip(step.numbers, step.outcomes, strict=True) if o == Outcome.COMMITTED
-        }
-        kept = {
-            n for n, o in zip(step.numbers, step.outcomes, strict=True) if o == Outcome.ROLLED_BACK
-        }
-        batches = self._counting(step, counted, kept)
+        counted = step.having(Outcome.COMMITTED)
+        batches = self._counting(step, counted, step.having(Outcome.ROLLED_BACK))
         self._version = version_tuple(step.server_version)
         self._follow_cascades()
         if self._cascading:
@@ -169,9 +164,7 @@ class LiveTables:
         """The changes that count by now, of this step and of those that it decides."""
         taken_back = undone_mask(undone_ranges(_with_savepoints(step.statements)))
         gtids = dict(zip(step.numbers, step.gtids, strict=True))
-        prepared = {
-            n for n, o in zip(step.numbers, step.outcomes, strict=True) if o == Outcome.PREPARED
-        }
+        prepared = step.having(Outcome.PREPARED)
         # Decided in its own step: its rows stay in their order, others cannot have met them.
         decisions = dict(step.decided)
         counted = counted | {n for n in prepared if decisions.get(n) == Outcome.COMMITTED}
@@ -235,17 +228,10 @@ class LiveTables:
         if rows.nbytes <= self._most:
             return
         if name in self.wanted or name in self._bases:
-            raise self.too_large(name, len(rows), rows.nbytes)
+            raise too_large(name, len(rows), rows.nbytes, self._most)
         self._replay.tables.pop(name, None)
         self._replay.names.discard(name)
         self.filters.names.discard(name)
-
-    def too_large(self, name: TableId, count: int, size: int) -> LimitError:
-        """Why a table is not kept."""
-        return LimitError(
-            f"{'.'.join(name)} has {count:,} rows, which take {size:,} bytes here, over "
-            f"{self._most:,} (the setting: memory)"
-        )
 
     def _take(self, batches: list[Any]) -> None:
         for batch in batches:
@@ -329,6 +315,14 @@ class LiveTables:
         for name in self.wanted:
             if name in self._replay.tables and name not in self._replay.absent:
                 yield name
+
+
+def too_large(name: TableId, count: int, size: int, most: int) -> LimitError:
+    """Why a table is not kept: its rows take more than ``most`` bytes."""
+    return LimitError(
+        f"{'.'.join(name)} has {count:,} rows, which take {size:,} bytes here, over {most:,} "
+        "(the setting: memory)"
+    )
 
 
 def _with_savepoints(statements: list[pa.Table]) -> pa.Table | None:

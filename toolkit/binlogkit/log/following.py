@@ -78,6 +78,11 @@ class Step:
     server_version: str = ""
     transactions: pa.Table | None = None
 
+    def having(self, outcome: Outcome) -> set[int]:
+        """The numbers of the transactions that ended so."""
+        found = zip(self.numbers, self.outcomes, strict=True)
+        return {number for number, one in found if one == outcome}
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:

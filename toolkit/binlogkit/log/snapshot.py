@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError, WriteError
 from binlogkit.rows.filter_args import texts
-from binlogkit.rows.filters import TableName, parse_table_name, written_table_name
+from binlogkit.rows.filters import parse_table_name, written_table_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +73,7 @@ def snapshot(
     names = None if tables is None else [parse_table_name(t) for t in texts("tables", tables)]
 
     def wanted(name: TableId) -> bool:
-        return names is None or any(_is(name, one) for one in names)
+        return names is None or any(one(*name) for one in names)
 
     folder = Path(out)
     partial = folder.with_name(folder.name + _PARTIAL)
@@ -81,7 +81,7 @@ def snapshot(
         raise WriteError(str(folder), "it is there already")
     with ServerTables(server, wanted, lock) as found:
         there = found.definitions
-        missing = [n for n in names or () if not any(_is(name, n) for name in there)]
+        missing = [n for n in names or () if not any(n(*name) for name in there)]
         if missing or not there:
             told = ", ".join(written_table_name(n.db or "", n.table) for n in missing)
             raise UsageError(f"the server has no table {told}" if told else "it has no tables")
@@ -131,10 +131,6 @@ def _in_chunks(server: str | ServerSettings, found: ServerTables, folder: Path, 
     for done in (read, logs):
         shutil.rmtree(done)
     return taken
-
-
-def _is(name: TableId, given: TableName) -> bool:
-    return name[1] == given.table and given.db in (None, name[0])
 
 
 def _file(number: int, name: TableId) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -11,27 +10,21 @@ from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError
 from binlogkit.livestate.views.engine import Engine
 from binlogkit.livestate.views.plan import Output, Plan
+from binlogkit.livestate.views.relations import Touched
 from binlogkit.livestate.views.result import Result, Row
 
-if TYPE_CHECKING:
-    from binlogkit.rows.schema import TableDefinition
 
-
-def calculated(
-    plan: Plan,
-    engine: Engine,
-    tables: Mapping[TableId, pa.Table],
-    definitions: Mapping[TableId, TableDefinition],
-) -> Result:
-    """A query's result from all rows (Rows.table), its subqueries' first. UndeterminedError."""
+def calculated(plan: Plan, engine: Engine, tables: Mapping[TableId, Touched]) -> Result:
+    """A query's result from all rows, its subqueries' first. UndeterminedError."""
     known = dict(tables)
     for part in plan.parts:
-        rows = calculated(part.plan, engine, known, definitions).ordered()
+        rows = calculated(part.plan, engine, known).ordered()
         if part.single and len(rows) > 1:
             raise UndeterminedError(plan.sql, ("a subquery has more than one row",))
-        known["", part.name] = _as_table(part.plan, rows)
+        table = _as_table(part.plan, rows)
+        known["", part.name] = Touched(table, table, None, None)
     result = Result(plan)
-    engine.whole(plan, known, definitions)
+    engine.whole(plan, known)
     result.take(engine)
     return result
 

@@ -10,17 +10,12 @@ as they were and as they are. DuckDB does the work, in process, on Arrow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
+from typing import Any
 
 from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError, UsageError
 from binlogkit.livestate.views.plan import Joined, Plan
 from binlogkit.livestate.views.relations import Relations, Side, Touched, plain, weighted
-
-if TYPE_CHECKING:
-    from binlogkit.rows.schema import TableDefinition
 
 
 class Engine:
@@ -50,22 +45,14 @@ class Engine:
             raise UndeterminedError("the query", (str(exc).splitlines()[0],)) from exc
         return found
 
-    def inner(
-        self,
-        plan: Plan,
-        tables: Mapping[TableId, Touched],
-        definitions: Mapping[TableId, TableDefinition],
-        *,
-        asked: int,
-    ) -> bool:
+    def inner(self, plan: Plan, tables: Mapping[TableId, Touched], *, asked: int) -> bool:
         """Make the relation ``d``: the inner columns of rows that go and come, ``x0`` …, each with
         ``w``, −1 or 1. Whether there may be any. ``asked``: how many queries of it follow; the
         last of a step's :meth:`stepped` is. Errors: UndeterminedError."""
 
         def relation(i: int, side: Side) -> str:
             joined = plan.tables[i]
-            name = joined.table
-            return self._relations.name_of(side, joined, tables[name], definitions[name])
+            return self._relations.name_of(side, joined, tables[joined.table])
 
         changed = [i for i, one in enumerate(plan.tables) if tables[one.table].deltas is not None]
         try:
@@ -88,25 +75,21 @@ class Engine:
         """A step is over: what it changed is let go."""
         self._relations.forget()
 
-    def whole(
-        self,
-        plan: Plan,
-        tables: Mapping[TableId, pa.Table],
-        definitions: Mapping[TableId, TableDefinition],
-    ) -> None:
-        """Make the relation ``d`` of all rows. ``tables``: their rows (Rows.table), and the rows of
-        subqueries, which have no definitions. Errors: UndeterminedError."""
+    def whole(self, plan: Plan, tables: Mapping[TableId, Touched]) -> None:
+        """Make the relation ``d`` of all rows. ``tables``: those of subqueries, too. Errors:
+        UndeterminedError."""
         registered = [name for db, name in tables if not db]
         self._rows = ""
         try:
             for name in registered:
-                rows = tables["", name]
+                rows = tables["", name].after
                 self._session.register(
                     name, rows.rename_columns([f"c{i}" for i in range(rows.num_columns)])
                 )
             for i, joined in enumerate(plan.tables):
                 name = f"s{i}"
-                rows = plain(tables[joined.table], joined, definitions.get(joined.table))
+                table = tables[joined.table]
+                rows = plain(table.after, joined, table.definition)
                 self._session.register(name, weighted(rows, 1))
                 registered.append(name)
                 self._check(joined, name)

@@ -26,11 +26,13 @@ Side = Literal["old", "new", "delta"]
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A table in a step: its rows before and after it (Rows.table), and what went and came."""
+    """A table in a step: its rows before and after it (Rows.table), and what went and came, None
+    where it did not change; ``definition``: None of a subquery's rows."""
 
     before: pa.Table
     after: pa.Table
-    deltas: Sequence[Delta] | None  # None: it did not change
+    deltas: Sequence[Delta] | None
+    definition: TableDefinition | None
 
 
 class Relations:
@@ -40,17 +42,16 @@ class Relations:
         self._session = session
         self._names: dict[tuple[TableId, tuple[str, ...], Side], str] = {}
 
-    def name_of(
-        self, side: Side, joined: Joined, touched: Touched, definition: TableDefinition
-    ) -> str:
+    def name_of(self, side: Side, joined: Joined, touched: Touched) -> str:
         """The name of the relation: ``c0`` … of ``joined.columns``; of a delta with :data:`WEIGHT`
         −1 or 1. Errors: UndeterminedError."""
         key = (joined.table, joined.columns, side)
         if key not in self._names:
             if side == "delta":
-                rows = _delta(touched.deltas or (), joined, definition)
+                rows = _delta(touched.deltas or (), joined, touched.definition)
             else:
-                rows = plain(touched.before if side == "old" else touched.after, joined, definition)
+                told = touched.before if side == "old" else touched.after
+                rows = plain(told, joined, touched.definition)
             name = f"r{len(self._names)}"
             self._session.register(name, rows)
             self._names[key] = name
@@ -109,7 +110,7 @@ def _usable(column: Any) -> Any:
     return column
 
 
-def _delta(deltas: Sequence[Delta], joined: Joined, definition: TableDefinition) -> pa.Table:
+def _delta(deltas: Sequence[Delta], joined: Joined, definition: TableDefinition | None) -> pa.Table:
     """Rows that went and came, with their weights."""
     found = []
     for gone, came in deltas:

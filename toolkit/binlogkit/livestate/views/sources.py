@@ -13,6 +13,7 @@ from binlogkit.livestate.views.kinds import Kind, kind_of
 from binlogkit.livestate.views.nested import Nested, carried
 from binlogkit.livestate.views.plan import Joined
 from binlogkit.livestate.views.typed import Typed, refused
+from binlogkit.rows.filters import TableName
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
 
@@ -84,14 +85,14 @@ class Sources:
         odd = [k for k, v in table.args.items() if v and k not in ("this", "db", "alias")]
         if not isinstance(table, exp.Table) or odd:
             raise refused(table, "only tables are read, not partitions")
-        db, name = table.db or None, table.name
-        found = [n for n in self._tables if n[1] == name and db in (None, n[0])]
+        wanted = TableName(table.db or None, table.name)
+        found = [name for name in self._tables if wanted(*name)]
         if len(found) != 1:
             listed = ", ".join(".".join(n) for n in sorted(self._tables))
             raise refused(table, f"it is not one of the tables kept ({listed})")
         definition = self._tables[found[0]]
         known = tuple(Known(c.name, kind_of(c), not c.invisible) for c in definition.columns)
-        return Source(found[0], table.alias or name, known, tuple(key_of(definition)[0]))
+        return Source(found[0], table.alias or table.name, known, tuple(key_of(definition)[0]))
 
     def _derived(self, table: exp.Subquery) -> Source:
         odd = [k for k, v in table.args.items() if v and k not in ("this", "alias")]

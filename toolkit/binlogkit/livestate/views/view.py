@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -15,9 +15,6 @@ from binlogkit.livestate.views.engine import Engine
 from binlogkit.livestate.views.plan import Plan
 from binlogkit.livestate.views.relations import Touched
 from binlogkit.livestate.views.result import Result, Row
-
-if TYPE_CHECKING:
-    from binlogkit.rows.schema import TableDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +34,7 @@ class View:
     """
 
     def __init__(
-        self,
-        name: str,
-        sql: str,
-        called: Callable[[ViewChange], object] | None = None,
-        *,
-        recompute: bool = False,
+        self, name: str, sql: str, called: Callable[[ViewChange], object] | None, recompute: bool
     ) -> None:
         self.name, self.sql, self.recompute = name, sql, recompute
         self.error: Exception | None = None
@@ -56,19 +48,14 @@ class View:
         self._index: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
 
     def begin(
-        self,
-        plan: Plan,
-        engine: Engine,
-        tables: Mapping[TableId, Touched],
-        definitions: Mapping[TableId, TableDefinition],
-        moment: Any,
+        self, plan: Plan, engine: Engine, tables: Mapping[TableId, Touched], moment: Any
     ) -> None:
         """Begin, or restart: the change is what differs."""
         before = Counter() if self._told is None else self._told
         if self.result is not None and self._told is None:
             before = Counter(self.shown_rows())
         self.plan, self._shown, self._index = plan, None, {}
-        whole = _whole(plan, engine, tables, definitions)
+        whole = _whole(plan, engine, tables)
         self.result, self._again = whole(), whole if plan.anew else None
         after = Counter(self.shown_rows())
         self._told = after.copy() if plan.anew and self._is_told else None
@@ -80,20 +67,14 @@ class View:
         """Whether anybody listens for changes."""
         return self._called is not None or self._kept is not None
 
-    def step(
-        self,
-        engine: Engine,
-        tables: Mapping[TableId, Touched],
-        definitions: Mapping[TableId, TableDefinition],
-        moment: Any,
-    ) -> None:
+    def step(self, engine: Engine, tables: Mapping[TableId, Touched], moment: Any) -> None:
         """Take a step."""
         assert self.plan is not None
         if self.plan.anew:
-            self._step_anew(_whole(self.plan, engine, tables, definitions), moment)
+            self._step_anew(_whole(self.plan, engine, tables), moment)
             return
         assert self.result is not None
-        if not engine.inner(self.plan, tables, definitions, asked=self.result.asks):
+        if not engine.inner(self.plan, tables, asked=self.result.asks):
             return
         limited = self.plan.limited
         before = Counter(self.shown_rows()) if limited else Counter()
@@ -187,12 +168,7 @@ class View:
             yield self._kept.popleft()
 
 
-def _whole(
-    plan: Plan,
-    engine: Engine,
-    tables: Mapping[TableId, Touched],
-    definitions: Mapping[TableId, TableDefinition],
-) -> Callable[[], Result]:
+def _whole(plan: Plan, engine: Engine, tables: Mapping[TableId, Touched]) -> Callable[[], Result]:
     """What calculates a query from all rows as they are now."""
-    rows = {name: one.after for name, one in tables.items()}
-    return partial(calculated, plan, engine, rows, definitions)
+    now = {name: replace(one, before=one.after, deltas=None) for name, one in tables.items()}
+    return partial(calculated, plan, engine, now)

@@ -94,7 +94,7 @@ def _write_split(job: Job, split: Split, files: _Files) -> None:
             shape = files.shape(schema)
             for flat in changelog(batch, shape.plain, commits):
                 masked = job.masks.apply(schema.db, schema.table, flat, shape.plain)
-                files.add(shape, masked, split.source)
+                files.add(shape, masked, split.position.source)
 
 
 @dataclass(slots=True)
