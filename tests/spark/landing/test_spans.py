@@ -28,7 +28,7 @@ def spans_of(parts: Sequence[Part], landed: Sequence[Span] = ()) -> Spans:
 
 def told(splits: Iterable[Split]) -> list[Split]:
     """Splits, but for their tables, of which no two are equal."""
-    return [replace(split, known=None) for split in splits]
+    return [replace(s, position=replace(s.position, known=None)) for s in splits]
 
 
 def slow(parts: Sequence[Part]) -> list[Part]:
