@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from binlogkit.analyses.references import Reference, references
+from binlogkit.analyses.references import Reference, acting, references
 from binlogkit.rows.schema import ForeignKey, TableDefinition
 
 
@@ -40,3 +42,21 @@ def test_columns_that_do_not_pair_are_no_reference(key: tuple[str, ...]) -> None
     """The parent is known from another time, or its key is not known."""
     assert found(parent(*key), child("a")) == []
     assert found(child("a")) == []
+
+
+def reference(child: str, column: str, parent: str, *of: str, update: str = "CASCADE") -> Reference:
+    return Reference(("shop", child), (column,), ("shop", parent), of, "CASCADE", update)
+
+
+def test_rows_that_follow_have_others_follow() -> None:
+    """By those of their columns that followed, and by updates alone; a ring ends."""
+    c, g = reference("c", "up", "p", "id"), reference("g", "of", "c", "UP")
+    null = reference("g", "of", "c", "UP", update="SET NULL")
+    far = Reference(("shop", "g"), ("of",), ("shop", "p"), ("id",))
+    assert acting([c]) == {c.parent: [c]}
+    assert acting([c, g]) == {c.parent: [c, replace(far, on_update="CASCADE")], g.parent: [g]}
+    assert acting([null, c])[c.parent] == [c, replace(far, on_update="SET NULL")]
+    apart = reference("g", "of", "c", "code")
+    assert acting([c, apart]) == {c.parent: [c], apart.parent: [apart]}
+    again = [reference("c", "up", "p", "id"), reference("p", "id", "c", "up")]
+    assert {key.child for key in acting(again)[c.parent]} == {c.child, c.parent}

@@ -88,6 +88,7 @@ class Statements:
         # How often rows are changed as text, triggers made, tables altered.
         self._texts, self._triggers = chance.choice((0, 0, 3)), chance.choice((0, 0, 4))
         self._ddl = chance.choice((0.2, 1, 2))
+        self._unchecked = chance.choice((0, 5, 20))
 
     def beginning(self) -> list[str]:
         """The tables, and some rows of each."""
@@ -132,6 +133,7 @@ class Statements:
             (4 * ddl, lambda: [f"TRUNCATE TABLE {self._any()}"]),
             (4 * ddl, self._again),
             (3, lambda: ["SET foreign_key_checks = 1 - @@foreign_key_checks"]),
+            (self._unchecked, self._without_checks),
             (0.5, lambda: ["FLUSH BINARY LOGS"]),
         ]
         if self.outside:
@@ -225,6 +227,25 @@ class Statements:
     def _as_text(self) -> list[str]:
         text = self.change() if self.chance.random() < 0.6 else f"DELETE FROM {self._any()}"
         return ["SET binlog_format = STATEMENT", text, "SET binlog_format = ROW"]
+
+    def _without_checks(self) -> list[str]:
+        """A row that may refer to nothing, and a parent's row that may come to be what it refers
+        to."""
+        name = self.chance.choice(self._named("c") or self._named("g") or [self._any()])
+        off, on = (f"SET foreign_key_checks = {number}" for number in (0, 1))
+        row = self._insert(name, self._writable(name) or ["x"])
+        found = _FOREIGN.findall(self.tables[name].create if name in self.tables else "")
+        parent, of = self.chance.choice([key[2:] for key in found] or [(self._any(), "x")])
+        if parent not in self.tables:
+            return [off, row, on]
+        value = self.chance.choice(VALUES[self._kind(parent, of)])
+        if found and self.chance.random() < 0.8:
+            own, needed = found[0][1], self._needed(name) - {found[0][1]}
+            columns = [own, *needed]
+            values = [value, *(self._plain(name, column) for column in needed)]
+            row = f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join(values)})"
+        change = f"UPDATE {parent} SET {of} = {value} LIMIT 1"
+        return [off, row, on, change]
 
     # ---- tables ---------------------------------------------------------------------------
 

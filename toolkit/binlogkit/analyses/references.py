@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from binlogkit.analyses.point_in_time.boundary import Boundary, lineage
 from binlogkit.constants import TableId
 from binlogkit.rows.ddl.keys import NO_ACTION
 from binlogkit.rows.schema import TableDefinition
@@ -16,8 +15,8 @@ from binlogkit.rows.schema import TableDefinition
 class Reference:
     """Rows of ``child`` refer by ``columns`` to rows of ``parent`` by ``referenced``, as many.
 
-    ``on_delete``, ``on_update``: as of :class:`binlogkit.rows.schema.ForeignKey`; ``since``: the
-    place (``seq``) of the statement that added the key, -1 if no log shows it.
+    ``on_delete``, ``on_update``: as of :class:`binlogkit.rows.schema.ForeignKey`; ``rows``: how
+    many rows may refer to one that a statement changes.
     """
 
     child: TableId
@@ -26,7 +25,7 @@ class Reference:
     referenced: tuple[str, ...]
     on_delete: str = NO_ACTION
     on_update: str = NO_ACTION
-    since: int = -1
+    rows: int = 0
 
     @property
     def cascades(self) -> bool:
@@ -38,7 +37,8 @@ class Reference:
         """As in a plan's ``unreferred``."""
         db, table = self.child
         columns, referenced = list(self.columns), list(self.referenced)
-        return {"db": db, "table": table, "columns": columns, "referenced": referenced}
+        keys = {"db": db, "table": table, "columns": columns, "referenced": referenced}
+        return {**keys, "rows": self.rows}
 
 
 def references(definitions: Iterable[TableDefinition]) -> tuple[Reference, ...]:
@@ -55,32 +55,25 @@ def references(definitions: Iterable[TableDefinition]) -> tuple[Reference, ...]:
     return tuple(found)
 
 
-def added_at(keys: Iterable[Reference], boundaries: Sequence[Boundary]) -> Iterator[Reference]:
-    """The keys, each with the place from which on it was there."""
-    for key in keys:
-        yield replace(key, since=_added(key, boundaries))
-
-
-def _added(key: Reference, boundaries: Sequence[Boundary]) -> int:
-    """The place of the statement that added a key, -1 if there is none."""
-    names, columns = lineage(boundaries, key.child), key.columns
-    for boundary in reversed(boundaries):
-        if boundary.name not in names or boundary.conditional:
-            continue
-        made = _has(boundary.definition, columns, key)
-        if boundary.action == "create" and made:
-            return boundary.seq
-        if boundary.action == "alter" and boundary.alteration is not None:
-            old = {new: name for name, new in boundary.alteration.renamed.items()}
-            columns = tuple(old.get(column, column) for column in columns)
-            if made and boundary.before and not _has(boundary.before, columns, key):
-                return boundary.seq
-    return -1
-
-
-def _has(definition: TableDefinition | None, columns: tuple[str, ...], key: Reference) -> bool:
-    own = () if definition is None else definition.foreign
-    return any((k.columns, k.on_update) == (columns, key.on_update) for k in own)
+def acting(keys: Iterable[Reference]) -> dict[TableId, list[Reference]]:
+    """The foreign keys by the table whose changes act on children, with those by which rows that
+    follow an update have others follow."""
+    found = list(keys)
+    for above in found:
+        of = dict(zip(map(str.lower, above.columns), above.referenced, strict=True))
+        for key in list(found) if above.on_update == "CASCADE" else ():
+            pairs = zip(key.columns, map(str.lower, key.referenced), strict=True)
+            through = [(column, of[name]) for column, name in pairs if name in of]
+            if key.parent == above.child and through:
+                columns, referenced = zip(*through, strict=True)
+                further = Reference(
+                    key.child, columns, above.parent, referenced, on_update=key.on_update
+                )
+                found += [further] if further not in found else []
+    by_parent: dict[TableId, list[Reference]] = {}
+    for key in found:
+        by_parent.setdefault(key.parent, []).append(key)
+    return by_parent
 
 
 def _key(table: TableDefinition | None) -> Sequence[str]:

@@ -154,7 +154,7 @@ def _where(plans: PlanColumns) -> list[Part]:
 
 
 def _alone(plans: PlanColumns, table: str) -> list[Part]:
-    """The conditions that no other row refers to the rows of the statements."""
+    """The conditions that only so many rows refer to those of the statements."""
     parts: list[Part] = []
     for rows in {rows.tobytes(): rows for _, rows in plans.unreferred}.values():
         keys = [key.record for key, those in plans.unreferred if (those == rows).all()]

@@ -117,16 +117,17 @@ def names_of(referring: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def unreferred(table: str, referring: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The conditions that no row refers to that of a statement by one of the foreign keys.
+    """The conditions that only those rows refer to that of a statement which are to follow it.
 
-    Such rows would be deleted or changed with it. Within the same table :func:`counts_referring`
-    looks for them.
+    They are deleted or changed with it. Within the same table :func:`counts_referring` looks for
+    them.
     """
     own = False
     for key in referring:
         child = f"{quoted(key['db'])}.{quoted(key['table'])}"
         if child != table:
-            yield f"NOT EXISTS (SELECT 1 FROM {child} WHERE {_joined(key, child, table)})"
+            rows, count = f"FROM {child} WHERE {_joined(key, child, table)})", key.get("rows")
+            yield f"(SELECT COUNT(*) {rows} = {count}" if count else f"NOT EXISTS (SELECT 1 {rows}"
         elif not own:
             own = True
             yield f"{_OWN} = 0"

@@ -45,18 +45,21 @@ class Cause:
 class Cascaded:
     """Child rows that were deleted or changed with their parents' changes, from ``at`` on.
 
-    ``seqs``: the logged change that caused each; ``before``, ``after``: as in Rows.table, of equal
-    length; ``after`` is None if the rows were deleted; ``fields``: the columns; ``key``.
+    ``by``: the foreign key; ``seqs``: the logged change that caused each; ``before``, ``after``: as
+    in Rows.table, of equal length; ``after`` is None if the rows were deleted; ``fields``: the
+    columns; ``key``; ``stayed``: whether other rows had the new value before.
     """
 
     at: Cause
     child: TableId
+    by: ForeignKey
     action: str
     seqs: Integers
     fields: Mapping[str, pa.Field]
     key: tuple[str, ...]
     before: pa.Table
     after: pa.Table | None
+    stayed: bool = False
 
     def keys(self, key: Sequence[str]) -> list[dict[str, Any]]:
         """The rows' keys before and after, as in records."""
@@ -238,16 +241,30 @@ class Cascades:
         if any(not known(c).all() or "state" in p for c, p in zip(cells, parts, strict=True)):
             return False
         own = [decoded(p["value"]) for p in parts]
-        found = matches(own, old, [_collation(fold.definition, c) for c in key.columns])
+        collations = [_collation(fold.definition, c) for c in key.columns]
+        found = matches(own, old, collations)
         if found is None:
             return False
-        which = found >= 0
-        if not which.any():
-            return True
+        which, stayed = found >= 0, False
+        if self.done is not None and action == "CASCADE" and new is not None:
+            there = matches(own, new, collations)
+            stayed = there is not None and bool(((there >= 0) & ~which).any())
         before, seqs = rows.table.filter(pa.array(which)), struck.seqs[found[which]]
+
+        def note(after: pa.Table | None) -> None:
+            if self.done is not None:
+                fields = dict(rows.fields)
+                self.done.append(
+                    Cascaded(at, child, key, action, seqs, fields, fold.key, before, after, stayed)
+                )
+
+        if not which.any():
+            if stayed:
+                note(before)
+            return True
         if action == "CASCADE" and new is None:
             rows.replace(~which, [])
-            self._note(at, seqs, child, action, fold, before, None)
+            note(None)
             wanted = self._wanted(child) & rows.fields.keys()
             told = {c: before[c] for c in wanted if known(before[c]).all()}
             gone = {c: decoded(parts_of(cells)["value"]) for c, cells in told.items()}
@@ -263,26 +280,11 @@ class Cascades:
             if column in rows.fields:
                 rows.forget(column, which)
         after = rows.table.filter(pa.array(which))
-        self._note(at, seqs, child, action, fold, before, after)
+        note(after)
         changed = {c: decoded(parts_of(before[c])["value"]) for c in key.columns}
         became = {c: decoded(parts_of(after[c])["value"]) for c in key.columns}
         self._strike(child, Struck(changed, became, at, seqs), depth + 1)
         return True
-
-    def _note(
-        self,
-        at: Cause,
-        seqs: Integers,
-        child: TableId,
-        action: str,
-        fold: Fold,
-        before: pa.Table,
-        after: pa.Table | None,
-    ) -> None:
-        if self.done is not None:
-            fields = dict(fold.settled().fields)
-            found = Cascaded(at, child, action, seqs, fields, fold.key, before, after)
-            self.done.append(found)
 
 
 def _looked_up(

@@ -17,6 +17,7 @@ from binlogkit.analyses.point_in_time.conversion import LOST, defined_field
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing._later_ddl import Fate
 from binlogkit.analyses.undoing.blocked import Blocked
+from binlogkit.analyses.undoing.followed import STAYED, Followed
 from binlogkit.analyses.undoing.plans import (
     ERROR_VALUE,
     NO_CHANGE,
@@ -100,7 +101,7 @@ class Planner:
     afterwards; ``child``: a table of which unknown rows were deleted by cascade with deleted ones;
     ``referring``: the foreign keys that refer to the table, by which statements could change or
     delete other rows unseen; ``blocked``: the changes that others depend on; ``unlabelled``: ENUM
-    columns without an empty label.
+    columns without an empty label; ``followed``: rows that are to go back with the table's.
     """
 
     facts: Facts
@@ -112,6 +113,7 @@ class Planner:
     referring: Sequence[Reference] = ()
     blocked: Blocked | None = None
     unlabelled: Container[str] = ()
+    followed: Followed = field(default_factory=Followed)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The plans of a batch as a frame."""
@@ -160,6 +162,11 @@ class Planner:
             reasons.add(every, f"the name of column {self.facts.unnamed} is not known")
         if self.child is not None and op == "delete":
             reasons.add(every, f"unknown rows of {self.child} were deleted with it")
+        struck = list(draft.struck(self.referring, self.followed, batch["seq"].to_numpy()))
+        for key, rows in struck:
+            if key.rows == STAYED:
+                child = printable(".".join(key.child))
+                reasons.add(rows, f"rows of {child} had its value before, and would go along")
         if self.blocked is not None:
             reasons.add(self.blocked.along(batch), "a change that belongs to it is refused")
         there = reasons.none()
@@ -167,7 +174,7 @@ class Planner:
         limit_one = there & (not self.facts.key)
         notes = Reasons(no_texts(len(every)))
         notes.add(left, "not compared: ", *_names(draft.left_out))
-        unreferred = list(draft.unreferred(self.referring, batch["seq"].to_numpy()))
+        unreferred = [(key, left) for key, rows in struck if (left := rows & there).any()]
         return PlanColumns(
             batch, self.backwards, kind, draft.chosen(draft.set, draft.new),
             draft.chosen(draft.where, old), limit_one, reasons.texts, notes.texts,
@@ -339,31 +346,26 @@ class _Draft:
         if self.kind == "update" and there.any():
             yield from ((column, there) for column in self.stamps)
 
-    def unreferred(
-        self, referring: Iterable[Reference], seqs: Integers
+    def struck(
+        self, referring: Iterable[Reference], followed: Followed, seqs: Integers
     ) -> Iterator[tuple[Reference, Mask]]:
-        """The foreign keys by which no row may refer to which of the rows that are not refused.
+        """The foreign keys by which statements change or delete other rows, with how many may be
+        there, and where.
 
         With a deleted row, others would be deleted or lose their reference; an update can have this
-        effect, too. By a key that cascades updates, and was added after the change (``seqs``), none
-        followed the row then: those that refer to it now would follow it back.
+        effect, too. By a key that cascades updates, those that followed the row go back with it.
         """
-        there = self.reasons.none()
-        if not there.any():
-            return
         if self.kind == "delete":
-            yield from ((key, there) for key in referring if key.on_delete != NO_ACTION)
-        elif self.kind == "update":
-            for key in (key for key in referring if key.on_update in ("SET NULL", "CASCADE")):
-                if key.child == key.parent:
-                    continue  # InnoDB refuses such changes within one table
-                wanted = {column.lower() for column in key.referenced}
-                touched = [rows for c, rows in self.set.items() if c.lower() in wanted]
-                rows = there & _any(touched, self.every)
-                if key.on_update == "CASCADE":
-                    rows &= seqs < key.since
-                if rows.any():
-                    yield key, rows
+            yield from ((key, self.every) for key in referring if key.on_delete != NO_ACTION)
+        for key in referring if self.kind == "update" else ():
+            if key.on_update not in ("SET NULL", "CASCADE") or key.child == key.parent:
+                continue  # InnoDB refuses such changes within one table
+            wanted = {column.lower() for column in key.referenced}
+            touched = [rows for c, rows in self.set.items() if c.lower() in wanted]
+            rows = _any(touched, self.every)
+            counts = followed.by(key, seqs) if key.on_update == "CASCADE" else 0 * seqs
+            for count in np.unique(counts[rows]).tolist():
+                yield replace(key, rows=count), rows & (counts == count)
 
     def chosen(self, columns: Mapping[str, Mask], cells: Mapping[str, Cells]) -> list[Chosen]:
         """The columns with their cells, in the rows that are not refused."""

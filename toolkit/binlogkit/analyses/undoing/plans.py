@@ -34,8 +34,9 @@ PLANS = fields(
     ("keep", "list<string>", "columns written as they are: ON UPDATE CURRENT_TIMESTAMP may be "
      "theirs"),
     ("where", "list<item>", "what finds the row and guards it, items as in set"),
-    ("unreferred", "list<reference>", "foreign keys by which no row may refer to it, since the "
-     "server would change or delete such rows: db, table, columns, referenced columns"),
+    ("unreferred", "list<reference>", "foreign keys by which as many rows must refer to it as are "
+     "to follow (none by most), since the server changes or deletes such rows: db, table, columns, "
+     "referenced columns, rows"),
     ("limit_one", "boolean", "several rows may be equal in every column: only one is meant"),
     ("refused", "string?", "why there is no statement, null if there is one"),
     ("skipped", "boolean", "whether it was left out on request, since later changes depend on it"),
@@ -46,7 +47,7 @@ _ITEM = pa.struct(
 )
 _REFERENCE = pa.struct(
     [("db", pa.string()), ("table", pa.string()), ("columns", pa.list_(pa.string())),
-     ("referenced", pa.list_(pa.string()))]
+     ("referenced", pa.list_(pa.string())), ("rows", pa.int64())]
 )  # fmt: skip
 _NESTED = {"list<item>": pa.list_(_ITEM), "list<reference>": pa.list_(_REFERENCE)}
 #: The Arrow schema of :data:`PLANS`.
@@ -97,8 +98,8 @@ class PlanColumns:
 
     ``changes``: the source, in a batch's columns; ``set`` and ``where``: empty for refused rows;
     ``refused`` and ``note``: null if there is none; ``keep``: which columns stay as they are in
-    which rows; ``unreferred``: foreign keys by which no row may refer to which rows; ``skipped``:
-    which refused ones are left out on request.
+    which rows; ``unreferred``: foreign keys by which only so many rows may refer to which
+    rows; ``skipped``: which refused ones are left out on request.
     """
 
     changes: pa.RecordBatch

@@ -27,10 +27,11 @@ from binlogkit.analyses._frames import (
 from binlogkit.analyses._savepoints import undone_mask, undone_ranges
 from binlogkit.analyses._tasks import arriving
 from binlogkit.analyses.point_in_time.boundary import read_boundaries
-from binlogkit.analyses.references import Reference, added_at
+from binlogkit.analyses.references import Reference, acting
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.analyses.undoing._planner import Facts, Planner
 from binlogkit.analyses.undoing.blocked import Blocked
+from binlogkit.analyses.undoing.followed import Followed
 from binlogkit.analyses.undoing.plans import (
     PLAN_SCHEMA,
     PLANS,
@@ -48,6 +49,7 @@ __all__ = ["PLANS", "mappings", "pieces", "redo", "undo"]
 
 # The columns of a batch that plans are made from.
 _PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "db", "table", "seq")
+_NONE = Followed()
 _NEEDED = (*_PLACE, "op", "tx", "before", "after", "before_state", "after_state", "raw")
 
 
@@ -98,6 +100,7 @@ def pieces(
     boundaries: Any = None,
     unknown_children: Mapping[tuple[str, str], str] | None = None,
     referring: Iterable[Reference] = (),
+    followed: Followed = _NONE,
     blocked: Blocked | None = None,
     definitions: Iterable[TableDefinition] = (),
     backwards: bool,
@@ -109,15 +112,14 @@ def pieces(
     what happened to tables, also after the changes: statements fit the tables as they are at the
     end; ``unknown_children``: tables whose deleted rows cascaded to unknown rows without logging,
     each with such a child table; ``referring``: the foreign keys, if the server acts on them with
-    the statements; ``blocked``: the changes that later ones depend on; ``definitions``: of the
-    tables, a table's last one counts; the rest as for :func:`undo`.
+    the statements; ``followed``: rows that went by them with the changes; ``blocked``: the changes
+    that later ones depend on; ``definitions``: of the tables, a table's last one counts; the rest
+    as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     happened = read_boundaries(boundaries)
     later = LaterDDL(happened)
-    parents: dict[tuple[str, str], list[Reference]] = {}
-    for key in added_at(referring, happened):
-        parents.setdefault(key.parent, []).append(key)
+    parents = acting(referring)
     no_empty = {
         (d.db, d.table): {c.name for c in d.columns if c.labels and "" not in c.labels}
         for d in definitions
@@ -129,7 +131,7 @@ def pieces(
             facts, keys = Facts.of(part.schema, None), parents.get(_table(part), ())
             planner = Planner(
                 facts, part.schema, backwards, outcomes, fate, child, keys, blocked,
-                no_empty.get(_table(part), ()),
+                no_empty.get(_table(part), ()), followed,
             )  # fmt: skip
             found.append(Piece(part, planner.columns))
     found.append(_refused(refused, backwards))

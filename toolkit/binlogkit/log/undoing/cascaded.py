@@ -4,7 +4,7 @@ took."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.before import Whole
+    from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
+    from binlogkit.analyses.references import Reference
     from binlogkit.log.streams import Streams
 
 _PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "seq", "tx")
@@ -30,12 +32,14 @@ class Children:
     """Completes changes that are to be undone, from states of the tables.
 
     ``definitions``: of all tables, at any time; ``cascade``: whether foreign keys cascade without
-    logging; ``renames``: old and new names of tables, in log order; ``truncated``: boundaries that
-    emptied tables. ``changes``: the given changes, with whole rows as far as states know them, and
-    the rows in ``went``; ``went``: rows deleted or changed without being logged, as changes in the
-    canonical schema, after their parents; ``unknown``: parents' tables with changes whose effect on
-    child rows is not known, each with the child; ``restored``: the boundaries, by ``seq``, whose
-    rows are among the changes.
+    logging; ``references``: the foreign keys at the end; ``truncated``: those of the boundaries
+    that emptied tables. ``changes``: the given changes, with whole rows as far as states know them,
+    and the rows in ``went``; ``went``: rows deleted or changed without being logged, as changes in
+    the canonical schema, after their parents; ``followed``: rows that follow their parents back;
+    ``unlogged``: all of these as changes;
+    ``unknown``: parents' tables with changes whose effect on child rows is not known, each with the
+    child; ``restored``: the boundaries, by ``seq``, whose rows are among the changes;
+    ``boundaries``: the others that count.
     """
 
     def __init__(
@@ -46,16 +50,20 @@ class Children:
         sources: frozenset[str],
         *,
         cascade: bool,
-        renames: Iterable[tuple[TableId, TableId]] = (),
+        references: Iterable[Reference],
+        boundaries: Sequence[Boundary],
         truncated: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         from binlogkit.analyses.point_in_time.before import Before
+        from binlogkit.analyses.undoing.followed import Followed
 
+        self.followed, self.boundaries = Followed(), list(boundaries)
         self.restored = set[int]()
         self.unknown: dict[TableId, str] = {}
         self.changes = list(changes)
         self.went: list[pa.RecordBatch] = []
-        foreign = _foreign(definitions, renames)
+        self.unlogged: list[pa.RecordBatch] = []
+        foreign = _foreign(definitions, [(b.name, b.new_name) for b in boundaries if b.new_name])
         self._keys = foreign if cascade else {}
         below = self._below({_name(c) for c in changes if c.num_rows})
         partial = sorted({_name(c) for c in changes if c["before_state"].null_count < c.num_rows})
@@ -71,7 +79,8 @@ class Children:
         tables = [written_table_name(*name) for name in wanted]
         states = States(log, tables, [point], given, keep_cascaded=True, before=before)
         sure = set[TableId]()
-        went = self.went
+        went: list[pa.RecordBatch] = self.went
+        followed: list[Cascaded] = []
         for name, table in zip(wanted, tables, strict=True):
             state = states.at(point, table)
             if _doubts(state) <= {"no_beginning"}:  # rows that were seen are known nevertheless
@@ -80,13 +89,24 @@ class Children:
                 for parent, _ in self._keys.get(name, ()):
                     self.unknown.setdefault(parent, table)
             for done in states.cascaded.get(name, ()):
-                if done.child == name and (done.after is None or done.action == "SET NULL"):
+                if done.child != name:
+                    continue
+                if done.after is None or done.action == "SET NULL":
                     went += _cascaded(done, places)
+                elif name in sure:
+                    followed.append(done)
         for seq, whole in before.emptied.items() if before is not None else ():
             if states.sound_before(whole.name, seq):
                 if len(whole.seqs):
                     went.append(_changes(whole.name, whole.key, _state_of(whole), None, places))
                 self.restored.add(seq)
+        self.boundaries = _without(boundaries, self.restored)
+        self.followed = Followed.of(followed, references, self.boundaries)
+        for done in self.followed.left:
+            went += _cascaded(done, places)
+        self.unlogged = list(went)
+        for done in self.followed.along:
+            self.unlogged += _cascaded(done, places)
         if before is not None and before.found:
             kept = _kept([whole for whole in before.found if whole.name in sure])
             self.changes = [part for batch in changes for part in _completed(batch, kept)]
@@ -111,6 +131,21 @@ class Children:
             ]
             placed += ready or left
         return placed
+
+
+def _without(events: Sequence[Boundary], restored: Container[int]) -> list[Boundary]:
+    """What happened to tables, except what removed rows that come back, and what recreated a
+    dropped table."""
+    gone = set[TableId]()
+    kept: list[Boundary] = []
+    for event in events:
+        if event.seq in restored:
+            gone |= {event.name} if event.action == "drop" else set()
+        elif event.action == "create" and event.name in gone:
+            gone.remove(event.name)
+        else:
+            kept.append(event)
+    return kept
 
 
 def _foreign(

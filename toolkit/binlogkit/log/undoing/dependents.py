@@ -57,7 +57,7 @@ class Others:
         went: Sequence[pa.RecordBatch],
         stay: Integers | None = None,
     ) -> Dependences:
-        """What depends on the changes. The changes have whole rows as far as known and include
+        """What depends on the changes. The changes have whole rows as far as known and may include
         unlogged ones (``went``). ``stay``: by ``seq``, those that are not undone."""
 
         from binlogkit.analyses.undoing.dependents.found import Dependences, dependences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -158,7 +158,6 @@ class Selection:
             for row in mine
             if row["action"] == "truncate" or any(n(row["db"], row["table"]) for n in made_again)
         ]
-        renames = [(e.name, e.new_name) for e in events if e.new_name is not None]
         others = Others(
             log, wanted, definitions, events, outcomes, texts,
             struck=cascade, by_transaction=self._by_transaction,
@@ -166,10 +165,10 @@ class Selection:
         changes, first = self.changes, None
         while True:
             children = Children(
-                log, changes, definitions, wanted.sources, cascade=cascade, renames=renames,
-                truncated=emptied,
+                log, changes, definitions, wanted.sources, cascade=cascade,
+                references=self._references, boundaries=events, truncated=emptied,
             )  # fmt: skip
-            found = others.dependences(children.changes, children.went)
+            found = others.dependences(children.changes, children.unlogged)
             first = first or found
             if mode != "cascade" or not len(found.dependent):
                 break
@@ -181,15 +180,16 @@ class Selection:
             children.changes,
             transactions=outcomes,
             statements=texts,
-            boundaries=_without(events, children.restored),
+            boundaries=children.boundaries,
             backwards=True,
             unknown_children=children.unknown,
             referring=self._references if cascade else (),
+            followed=children.followed,
             definitions=definitions,
         )
         stay = staying(Plans(make(), backwards=True), whole=self._by_transaction)
         if len(stay):
-            found = others.dependences(children.changes, children.went, stay)
+            found = others.dependences(children.changes, children.unlogged, stay)
         blocked = Blocked.of(found, mode, stay)
         made = Undo(make(_refused(kept, wanted, events), blocked=blocked), backwards=True)
         drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
@@ -198,21 +198,6 @@ class Selection:
         made.known = self._references
         made.later = dependent(found, mode, first if mode == "cascade" else None)
         return made
-
-
-def _without(events: Sequence[Boundary], restored: Container[int]) -> list[Boundary]:
-    """What happened to tables, except what removed rows that come back, and what recreated a
-    dropped table."""
-    gone = set[tuple[str, str]]()
-    kept: list[Boundary] = []
-    for event in events:
-        if event.seq in restored:
-            gone |= {event.name} if event.action == "drop" else set()
-        elif event.action == "create" and event.name in gone:
-            gone.remove(event.name)
-        else:
-            kept.append(event)
-    return kept
 
 
 def _touched(log: Streams, wanted: Filters) -> pa.Array:

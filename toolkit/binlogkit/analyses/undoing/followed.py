@@ -1,0 +1,66 @@
+"""Child rows that followed a parent's key by ON UPDATE CASCADE, and how they come back.
+
+By a foreign key that is still there they follow the parent's statement back: it checks that as many
+rows refer to its row, so that none goes along that did not follow. Without the key they need
+statements of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from binlogkit.analyses.point_in_time.boundary import Boundary
+from binlogkit.analyses.point_in_time.cascades import Cascaded
+from binlogkit.analyses.point_in_time.codes import Integers
+from binlogkit.analyses.references import Reference
+from binlogkit.analyses.undoing._later_ddl import LaterDDL
+from binlogkit.constants import TableId
+
+#: A count for changes before which other rows had the parent's new key: these would go back, too.
+STAYED = -1
+_Key = tuple[TableId, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """``counts``: by a foreign key's child and columns, as they are called at the end, how many
+    rows followed a change of the parent (``seq``); ``along``: those; ``left``: those whose foreign
+    key is gone."""
+
+    counts: Mapping[_Key, Mapping[int, int]] = field(default_factory=dict)
+    along: Sequence[Cascaded] = ()
+    left: Sequence[Cascaded] = ()
+
+    @classmethod
+    def of(
+        cls, done: Iterable[Cascaded], keys: Iterable[Reference], boundaries: Sequence[Boundary]
+    ) -> Followed:
+        """``keys``: the foreign keys at the end; ``boundaries``: what happened to tables."""
+        later, counts = LaterDDL(boundaries), dict[_Key, dict[int, int]]()
+        along, left = list[Cascaded](), list[Cascaded]()
+        there = {(_small(key.child, key.columns), key.parent): key for key in keys}
+        for one in done:
+            seq, fate = one.at.seq, later.fate(one.child, one.at.seq)
+            columns = (fate.renamed.get(column, column) for column in one.by.columns)
+            parent = later.fate((one.by.db or one.child[0], one.by.table), seq).name
+            key = there.get((_small(fate.name, columns), parent))
+            if key is not None:
+                along.append(one)
+                told = counts.setdefault((key.child, key.columns), {})
+                stayed = one.stayed or told.get(seq) == STAYED
+                told[seq] = STAYED if stayed else told.get(seq, 0) + len(one.seqs)
+            elif fate.refused is None:
+                left.append(one)
+        return cls(counts, along, left)
+
+    def by(self, key: Reference, seqs: Integers) -> Integers:
+        """How many rows followed changes of a parent, or :data:`STAYED`."""
+        told = self.counts.get((key.child, key.columns), {})
+        return np.array([told.get(seq, 0) for seq in seqs.tolist()], np.int64)
+
+
+def _small(child: TableId, columns: Iterable[str]) -> _Key:
+    return child, tuple(map(str.lower, columns))
