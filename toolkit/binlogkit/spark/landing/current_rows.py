@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.frames.schema import CellState
 from binlogkit.spark.carried import fit
+from binlogkit.spark.landing.cells import cells_of
 from binlogkit.spark.landing.merging import GONE
 from binlogkit.spark.landing.reading import read
-from binlogkit.spark.landing.restored import Restored
+from binlogkit.spark.landing.restored import Restored, same_change
 from binlogkit.spark.landing.shape import current_schema
-from binlogkit.spark.splits.changelog import STATES
 
 _INSERT = "insert"
 _AT = "\0at"
@@ -36,13 +34,12 @@ def flat_rows(rows: pa.Table, taken: Sequence[tuple[Restored, Any]]) -> pa.Table
     values = rows["values"].combine_chunks()
     own = {one.name: values.field(i) for i, one in enumerate(fields)}
     origins = _origins(np.asarray(rows["seq"]), taken)
-    cells = _cells(rows, [one.name for one in fields])
     columns = []
     for one in schema:
         if one.name in own:
             column = own[one.name]
         elif one.name == "_cells":
-            column = pa.array(cells, one.type)
+            column = cells_of(rows, [*own], one.type)
         else:
             column = origins[one.name].combine_chunks() if origins else pa.nulls(0, one.type)
         columns.append(fit(column, one.type, one.name))
@@ -68,29 +65,6 @@ def _origins(seqs: Any, taken: Sequence[tuple[Restored, Any]]) -> pa.Table | Non
     return whole.take(pa.array(np.argsort(np.concatenate(at))))
 
 
-def _cells(rows: pa.Table, names: list[str]) -> list[list[dict[str, Any]] | None]:
-    """The cells of rows that are no plain value."""
-    states, raw = rows["value_state"], rows["raw"]
-    unknown = rows["unknown"]
-    found: list[list[dict[str, Any]] | None] = [None] * rows.num_rows
-    told = np.asarray(states.is_valid()) | (np.asarray(pc.list_value_length(unknown)) > 0)
-    for at in np.flatnonzero(told).tolist():
-        stored = {c["column"]: c for c in raw[at].as_py() or ()}
-        own = states[at].as_py() or [0] * len(names)
-        lacking = set(unknown[at].as_py())
-        cells = []
-        for i, (name, state) in enumerate(zip(names, own, strict=True)):
-            state = int(CellState.NOT_IN_IMAGE) if name in lacking else state
-            if state > CellState.NULL:
-                cell = stored.get(i) or {}
-                cells.append(
-                    {"column": name, "state": STATES[CellState(state)]}
-                    | {part: cell.get(part) for part in ("bytes", "text")}
-                )
-        found[at] = cells or None
-    return found
-
-
 def as_inserts(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Stored rows as a changelog that inserted them, with the columns of ``schema``."""
     columns = []
@@ -111,9 +85,7 @@ def touched_keys(flat: pa.Table, key: Sequence[str]) -> pa.Table | None:
     """
     if not set(key) <= set(flat.column_names):
         return None
-    changes = [sequence[:-1] for sequence in flat["_sequence"].to_pylist()]
-    pairs = pairwise(changes)
-    second = pa.array([False, *(one == other for one, other in pairs)][: len(flat)], pa.bool_())
+    second = pa.array(same_change(flat["_sequence"]))
     columns = []
     for name in key:
         own = flat[name].combine_chunks()

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from binlogkit.errors import InputError, UsageError
 from binlogkit.rows.filters import parse_table_name
 from binlogkit.spark.carried import fit
+from binlogkit.spark.landing.cells import with_absent
 from binlogkit.spark.landing.shape import BOUNDED, folder_of, own_fields
 from binlogkit.spark.landing.tables import needed, opened
 
@@ -139,7 +140,7 @@ def read_file(file: File, schema: pa.Schema) -> pa.Table:
     lacking = [one.name for one in own_fields(schema) if one.name not in rows.column_names]
     if lacking:
         at = rows.column_names.index("_cells")
-        rows = rows.set_column(at, "_cells", _without(rows["_cells"], lacking))
+        rows = rows.set_column(at, "_cells", with_absent(rows["_cells"], lacking))
     columns = [
         rows[one.name].cast(one.type)
         if one.name in rows.column_names
@@ -147,17 +148,6 @@ def read_file(file: File, schema: pa.Schema) -> pa.Table:
         for one in schema
     ]
     return pa.table(columns, schema=schema)
-
-
-def _without(cells: pa.ChunkedArray, names: list[str]) -> pa.ChunkedArray:
-    """The cells of rows written before the table had some columns: these are in no image."""
-    absent = [
-        {"column": name, "state": "not_in_image", "bytes": None, "text": None} for name in names
-    ]
-    if cells.null_count < len(cells):
-        lists = [[*(one or ()), *absent] for one in cells.to_pylist()]
-        return pa.chunked_array([pa.array(lists, cells.type)])
-    return pa.chunked_array([pa.repeat(pa.scalar(absent, cells.type), len(cells))])
 
 
 def _united(tables: list[pa.Table]) -> pa.Table:

@@ -16,19 +16,19 @@ from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.conversion import defined_field
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.rows import PROVENANCE
-from binlogkit.frames.schema import OPS, CellState, batch_schema
+from binlogkit.frames.schema import OPS, batch_schema
 from binlogkit.frames.tables import united
 from binlogkit.rows.filters import written_table_name
+from binlogkit.spark.landing.cells import raw_of, states_of
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.numbering import PLACES, Numbering, Places, places_of
-from binlogkit.spark.splits.changelog import SEQUENCE_BYTES, STATES
+from binlogkit.spark.splits.changelog import SEQUENCE_BYTES
 
 if TYPE_CHECKING:
     from binlogkit.rows.schema import TableDefinition
 
 
 _ROWS = 1 << 16  # of a batch
-_STATES = {word: int(state) for state, word in STATES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class Restored:
         masks: Masks,
     ) -> None:
         self._name, self._numbering, self._masks = name, numbering, masks
-        order = pc.sort_indices(rows["_sequence"])
-        if not pc.all(pc.equal(order, pa.array(np.arange(len(order))))).as_py():
-            rows = rows.take(order)
+        sequence = rows["_sequence"]
+        if not pc.all(pc.less_equal(sequence[:-1], sequence[1:])).as_py():
+            rows = rows.take(pc.sort_indices(sequence))
         self._rows = rows = rows.combine_chunks()
         self._versions = versions
-        second = _same_change(rows["_sequence"])
+        second = same_change(rows["_sequence"])
         starts = np.flatnonzero(~second)
         pairs = np.append(second[1:], False)[starts] if len(second) else second
         inserts = np.asarray(pc.equal(rows["_change_type"], "insert"))[starts]
@@ -141,7 +141,7 @@ class Restored:
         known = self._numbering
         at = known.transactions(*(part[chosen] for part in self.places[:2]))
         commits = np.append(known.commits, -1)[at]
-        db, table = (pa.array([name] * len(starts), pa.string()) for name in self._name)
+        db, table = (pa.repeat(name, len(starts)) for name in self._name)
         columns: dict[str, Any] = {
             "seq": pa.array(seqs[chosen]),
             "tx": pa.array(np.append(known.tx, -1)[at], mask=at < 0),
@@ -154,11 +154,13 @@ class Restored:
             own = f"_{field.name}"
             if field.name not in columns and own in self._rows.column_names:
                 columns[field.name] = self._rows[own].take(starts)
-        raw: list[list[dict[str, Any]]] = [[] for _ in chosen]
+        raw = []
         for number, (image, rows) in enumerate((("before", self._before), ("after", self._after))):
             columns[image] = self._image(rows[chosen], schema)
-            columns[f"{image}_state"] = self._states(rows[chosen], columns[image], number, raw)
-        columns["raw"] = pa.array([cells or None for cells in raw], schema.field("raw").type)
+            cells = self._rows["_cells"].take(pa.array(rows[chosen], mask=rows[chosen] < 0))
+            columns[f"{image}_state"], told = states_of(cells.combine_chunks(), columns[image])
+            raw.append(told.append_column("image", pa.repeat(number, len(told))))
+        columns["raw"] = raw_of(raw, len(chosen), schema.field("raw").type)
         there = pa.schema([f for f in schema if f.name in columns], schema.metadata)
         return pa.table([_cast(columns[f.name], f.type) for f in there], schema=there)
 
@@ -175,29 +177,6 @@ class Restored:
             fields=fields, mask=pa.array(gone),
         )  # fmt: skip
 
-    def _states(
-        self, places: np.ndarray[Any, Any], image: pa.StructArray, number: int,
-        raw: list[list[dict[str, Any]]],
-    ) -> pa.Array:  # fmt: skip
-        names = {one.name: i for i, one in enumerate(image.type)}
-        lists: list[list[int] | None] = [None] * len(places)
-        taken = self._rows["_cells"].take(pa.array(places, mask=places < 0)).to_pylist()
-        for at, cells in enumerate(taken):
-            if cells is None:
-                continue
-            nulls = [not image.field(i)[at].is_valid for i in range(len(names))]
-            states = [int(CellState.NULL) if null else int(CellState.VALUE) for null in nulls]
-            for cell in cells:
-                if cell["column"] not in names:
-                    continue
-                i = names[cell["column"]]
-                states[i] = _STATES[cell["state"]]
-                if cell["bytes"] is not None or cell["text"] is not None:
-                    told = {"bytes": cell["bytes"], "text": cell["text"]}
-                    raw[at].append({"image": number, "column": i, **told})
-            lists[at] = states
-        return pa.array(lists, pa.list_(pa.uint8()))
-
 
 def _taken(column: pa.ChunkedArray, places: np.ndarray[Any, Any]) -> pa.ChunkedArray:
     """The values at places, NULL at -1."""
@@ -209,7 +188,7 @@ def _taken(column: pa.ChunkedArray, places: np.ndarray[Any, Any]) -> pa.ChunkedA
     return column.take(pa.array(places, mask=gone))
 
 
-def _same_change(sequence: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+def same_change(sequence: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     """Which rows are the second image of the change before: their sequences differ from the
     previous one's in the last byte only."""
     size = len(sequence)

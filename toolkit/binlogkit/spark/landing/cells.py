@@ -1,0 +1,94 @@
+"""Cells that are no plain value: in ``_cells`` of flat rows, and as images and states have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.point_in_time.codes import Integers
+from binlogkit.frames.schema import CellState
+from binlogkit.spark.splits.changelog import STATES
+
+_WORDS = pa.array(STATES.values())
+_CODES = np.array([*STATES], np.uint8)
+_KEPT = ("bytes", "text")  # of a cell that Arrow cannot hold
+
+
+def states_of(cells: pa.ListArray, image: pa.StructArray) -> tuple[pa.Array, pa.Table]:
+    """The states of images from their ``_cells``, and the stored cells: ``at``, ``column``, bytes
+    and text."""
+    odd = np.flatnonzero(np.asarray(cells.is_valid()))
+    flat, row = cells.flatten(), np.searchsorted(odd, pc.list_parent_indices(cells))
+    column = pc.index_in(flat.field("column"), pa.array([one.name for one in image.type]))
+    known = np.flatnonzero(np.asarray(column.is_valid()))
+    flat, row, column = flat.take(pa.array(known)), row[known], np.asarray(column.take(known))
+    valid = [np.asarray(image.field(i).is_valid())[odd] for i in range(image.type.num_fields)]
+    states = np.where(np.array(valid).T, CellState.VALUE, CellState.NULL).astype(np.uint8)
+    states = states.reshape(len(odd), image.type.num_fields)
+    states[row, column] = _CODES[np.asarray(pc.index_in(flat.field("state"), _WORDS))]
+    at, place = np.repeat(odd, states.shape[1]), pa.array(states.ravel())
+    stored = pa.table({"at": odd[row], "column": column} | {n: flat.field(n) for n in _KEPT})
+    told = stored.filter(pc.or_(stored["bytes"].is_valid(), stored["text"].is_valid()))
+    return _lists(at, place, len(cells), pa.list_(pa.uint8())), told
+
+
+def raw_of(stored: Sequence[pa.Table], size: int, kind: pa.DataType) -> pa.ListArray:
+    """The raw cells of so many changes; ``stored``: of each image, with its number."""
+    both = pa.concat_tables(stored)
+    parts = [both[one.name].combine_chunks().cast(one.type) for one in kind.value_type]
+    values = pa.StructArray.from_arrays(parts, fields=list(kind.value_type))
+    return _lists(np.asarray(both["at"]), values, size, kind)
+
+
+def cells_of(rows: pa.Table, names: Sequence[str], kind: pa.DataType) -> pa.ListArray:
+    """The ``_cells`` of a state's rows, whose columns have these names."""
+    states = np.zeros((len(rows), len(names)), np.uint8)
+    own = rows["value_state"].combine_chunks()
+    told = np.flatnonzero(np.asarray(own.is_valid()))
+    states[told] = np.asarray(own.flatten()).reshape(len(told), len(names))
+    lacking = rows["unknown"].combine_chunks()
+    column = pc.index_in(lacking.flatten(), pa.array(names, pa.string()))
+    states[np.asarray(pc.list_parent_indices(lacking)), column] = CellState.NOT_IN_IMAGE
+    raw = rows["raw"].combine_chunks()
+    stored, where = raw.flatten(), np.full(states.shape, -1)
+    row = np.asarray(pc.list_parent_indices(raw))
+    where[row, np.asarray(stored.field("column"))] = np.arange(len(stored))
+    at, column = np.nonzero(states > CellState.NULL)
+    place = where[at, column]
+    parts = {
+        "column": pa.array(names, pa.string()).take(pa.array(column)),
+        "state": _WORDS.take(pa.array(np.searchsorted(_CODES, states[at, column]))),
+    } | {n: stored.field(n).take(pa.array(place, mask=place < 0)) for n in _KEPT}
+    return _lists(at, _cells(parts, kind), len(rows), kind)
+
+
+def with_absent(cells: pa.ChunkedArray, names: Sequence[str]) -> pa.ListArray:
+    """The ``_cells`` of rows written before the table had some columns: these are in no image."""
+    whole, size = cells.combine_chunks(), len(cells)
+    absent = {
+        "column": pa.array([*names] * size, pa.string()),
+        "state": pa.repeat(STATES[CellState.NOT_IN_IMAGE], size * len(names)),
+    } | {name: pa.nulls(size * len(names)) for name in _KEPT}
+    values = pa.concat_arrays([whole.flatten(), _cells(absent, cells.type)])
+    own = np.repeat(np.arange(size), len(names))
+    at = np.concatenate([np.asarray(pc.list_parent_indices(whole)), own])
+    return _lists(at, values, size, cells.type)
+
+
+def _cells(parts: dict[str, Any], kind: pa.DataType) -> pa.StructArray:
+    fields = list(kind.value_type)
+    return pa.StructArray.from_arrays([parts[f.name].cast(f.type) for f in fields], fields=fields)
+
+
+def _lists(at: Integers, values: pa.Array, size: int, kind: pa.DataType) -> pa.ListArray:
+    """So many lists, NULL where nothing is; ``at``: in which each value is."""
+    if (np.diff(at) < 0).any():
+        order = np.argsort(at, kind="stable")
+        at, values = at[order], values.take(pa.array(order))
+    counts = np.bincount(at, minlength=size)
+    ends = pa.array(np.append(0, np.cumsum(counts)), pa.int32())
+    return pa.ListArray.from_arrays(ends, values, type=kind, mask=pa.array(counts == 0))
