@@ -14,7 +14,7 @@ from binlogkit.rows.filters import Filters
 
 SOME: dict[str, Any] = {
     "table": "shop.orders", "exclude_table": ["a.b", "c"], "op": "insert", "gtid": None,
-    "thread": 5, "server_id": [1, 2], "where": {"id": 150}, "start_position": 4,
+    "at": "b:4", "thread": 5, "server_id": [1, 2], "where": {"id": 150}, "start_position": 4,
     "stop_position": 1 << 40, "start_time": "2024-05-14", "stop_time": 1.5e9, "timezone": "UTC",
     "source": "db1",
 }  # fmt: skip
@@ -37,6 +37,8 @@ def test_each_filter_is_taken() -> None:
         ({"op": "upsert"}, "op is one of insert, update, delete, not upsert"),
         ({"gtid": 5}, "gtid is a set of GTIDs, not 5"),
         ({"gtid": "x"}, "x"),
+        ({"at": "binlog.000001"}, "not a position: 'binlog.000001' (write FILE:POS"),
+        ({"at": ("b", -1)}, "not a position: ('b', -1)"),
         ({"thread": "80"}, "thread is a number or a list of numbers, not '80'"),
         ({"thread": 8.5}, "thread is a number or a list of numbers, not 8.5"),
         ({"server_id": [1, "2"]}, "server_id is a number or a list of numbers, not '2'"),

@@ -40,8 +40,9 @@ def test_every_filter_is_an_option_whatever_its_spelling(
 def test_the_filters_of_the_library_are_all_options() -> None:
     options = {
         "excludeTable": "a.b", "op": "insert", "gtid": "", "thread": "1", "serverId": "1",
-        "where": "a=1", "startPosition": "4", "stopPosition": "8", "startTime": "2024-01-01",
-        "stopTime": "2025-01-01", "timezone": "Europe/Berlin", "source": "db1",
+        "where": "a=1", "at": "b:4", "startPosition": "4", "stopPosition": "8",
+        "startTime": "2024-01-01", "stopTime": "2025-01-01", "timezone": "Europe/Berlin",
+        "source": "db1",
     }  # fmt: skip
     scan = parse_options({"path": "/logs", "table": "a.c", **options})
     assert {"table", *scan.filters} == set(FilterArgs.__annotations__)
@@ -84,7 +85,7 @@ def test_paths_arrive_alone_or_as_a_json_list(
     ("options", "message"),
     [
         ({}, "no log is named"),
-        ({"tabel": "a.b"}, "no option 'tabel'; it has base, charset, duplicates, excludeTable"),
+        ({"tabel": "a.b"}, "no option 'tabel'; it has at, base, charset, duplicates, excludeTable"),
         ({"pathGlobFilter": "*.0"}, "no option 'pathGlobFilter'"),
         ({"start_time": "2024-01-01", "starttime": "2024-01-01"}, "startTime is given twice"),
         ({"op": "upsert"}, "op is one of insert, update, delete, not upsert"),

@@ -155,6 +155,11 @@ filter_options = apply(
         help="Only these changes.",
     ),
     click.option("--gtid", metavar="SET", help="Only transactions of this GTID set."),
+    click.option(
+        "--at",
+        metavar="FILE:POS",
+        help="Only the transaction that begins at this position or has an event there.",
+    ),
     click.option("--thread", type=_COUNT, multiple=True, help="Only these connection ids."),
     click.option("--server-id", type=_COUNT, multiple=True, help="Only these server ids."),
     click.option("--source", metavar="NAME", multiple=True, help="Only these servers' logs."),

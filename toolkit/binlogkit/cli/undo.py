@@ -56,6 +56,8 @@ def _script(arguments: dict[str, Any], title: str) -> int:
                 sink.write(block)
     if script.refused:
         complain(f"{script.refused} of {len(plans)} changes have no statement; the script says why")
+    if not len(plans):
+        complain(f"nothing to {title}: no change was chosen")
     for told in plans.chosen[: not shown]:  # a script that is printed says so itself
         note(f"chosen: {told}")
     for told in plans.later[: not shown]:
@@ -64,7 +66,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         note(f"needed: {told}")
     return max(
         status_of(log, filters, nothing=not len(plans), notes=ENDS),
-        FINDINGS if script.refused else 0,
+        WELL if script.statements and not script.refused else FINDINGS,
         WELL if proof is None else _prove(plans, proof, options),
     )
 

@@ -144,6 +144,9 @@ class TransactionFacts:
         if filters.gtids is not None:
             texts = outside + facts["gtid"].to_list()
             good &= [text is not None and text in filters.gtids for text in texts]
+        if filters.at is not None:
+            begins = self._records["pos"][self._places(numbers[len(outside) :])]
+            good &= np.append(np.zeros(len(outside), bool), begins == filters.at[1])
         if filters.threads:
             threads = outside + facts["thread_id"].to_list()
             good &= [thread in filters.threads for thread in threads]

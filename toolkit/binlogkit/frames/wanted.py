@@ -27,6 +27,8 @@ def wanted_events(
     checks = []
     if filters.sources and window.source not in filters.sources:
         return np.zeros(len(entries), bool)
+    if not filters.wants_file(window.carrier.name):
+        return np.zeros(len(entries), bool)
     if window.repeated is not None:
         checks.append(~np.isin(entries["tx"], window.repeated))
     if window.first and filters.start_position is not None:
@@ -68,6 +70,9 @@ def wanted_transactions(table: pa.Table, filters: Filters, files: Sequence[str])
         wanted &= ~(among("file", files[0]) & (numbers("pos") < filters.start_position))
     if filters.stop_position is not None and files:
         wanted &= ~(among("file", files[-1]) & (numbers("pos") >= filters.stop_position))
+    if filters.at is not None:
+        wanted &= numbers("pos") == filters.at[1]
+        wanted &= among("file", filters.at[0]) if filters.at[0] else True
     if filters.sources:
         wanted &= np.logical_or.reduce([among("source", name) for name in filters.sources])
     if filters.server_ids:

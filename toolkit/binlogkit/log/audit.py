@@ -168,7 +168,7 @@ def _ledgers(
     from binlogkit.frames.row_counts import RowCounts
     from binlogkit.frames.transactions import those
 
-    wanted, stream = Filters.build(**filters), FindingStream(log)
+    wanted, stream = log.wanted(**filters), FindingStream(log)
     reading, activity = log.reading(carriers, stream.gaps), Activity()
     lists, counts = _Lists(wanted), RowCounts(stops=False)
     images = None if filters else ImageChecks(log)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
@@ -15,7 +15,10 @@ from typing import Any, BinaryIO, Protocol
 
 from binlogkit.constants import HEADER_LENGTH
 from binlogkit.errors import DamageError, InputError, LimitError, UnmetWarning, printable
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.filters import Filters, TableName, written_table_name
+from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.soundness.finding import FileFacts
 from binlogkit.rows.table_history import Text
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.log_reader import LogReader
@@ -32,6 +35,7 @@ _KINDS = {
     "drop": "{} DROP TABLE statement{}",
 }
 _NAMED, _LIKENESS = 3, 0.75  # of suggested tables
+_LONGEST = 200  # of a list of GTIDs or threads
 
 
 class Read(Protocol):
@@ -45,6 +49,20 @@ class Read(Protocol):
         """How many statements changed rows of a table without row events."""
 
     @property
+    def file_facts(self) -> Sequence[FileFacts]:
+        """What was learned of each log."""
+
+    @property
+    def threads(self) -> Collection[int]:
+        """The connections of its transactions."""
+
+    def place(self, at: str | int | tuple[str, int]) -> tuple[str, int]:
+        """The log and the offset in it of a position."""
+
+    def begin_of(self, file: str, pos: int) -> int | None:
+        """Where the transaction begins that begins at a position or contains it."""
+
+    @property
     def times(self) -> tuple[int, int] | None:
         """The earliest and the latest second of its events."""
 
@@ -54,13 +72,44 @@ def unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
     records."""
     told = [*positions_unmet(log, filters), *tables_not_met(log, filters)]
     told += written_as_text(log, filters, nothing=nothing)
-    return [*told, *times_outside(log, filters)] if nothing else told
+    return [*told, *transactions_unmet(log, filters, nothing=nothing)]
 
 
 def warn_of_unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool, level: int = 3) -> None:
     """Issue the warnings. ``level``: stack level of the user's call, 3 for our caller's."""
     for text in unmet(log, filters, nothing=nothing):
         warnings.warn(printable(text), UnmetWarning, stacklevel=level)
+
+
+def transactions_unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
+    """Warnings about GTIDs and connections that the last read did not meet; where nothing was
+    chosen, also about a position in no transaction and times outside the log."""
+    asked = {name: filters.get(name) for name in ("gtid", "thread")}
+    wanted, told = Filters.build(**asked), list[str]()
+    if wanted.gtids is not None:
+        met = GtidLedger()
+        for facts in log.file_facts:
+            for found in (facts.gtids, facts.copied):
+                met.add_set(found.to_set())
+        there = met.to_set()
+        lacking = wanted.gtids.subtract(there)
+        like = f"; there are {_shortened(there)}" if there else "; the logs have no GTIDs"
+        told += [f"no transaction {_shortened(lacking)} was read{like}"] if lacking else []
+    for thread in sorted(wanted.threads.difference(log.threads)):
+        others = f"; there are those of {_shortened(sorted(log.threads))}" if log.threads else ""
+        told.append(f"no transaction of thread {thread} was read{others}")
+    if not nothing:
+        return told
+    if filters.get("at") is not None:
+        file, pos = log.place(filters["at"])
+        if log.begin_of(file, pos) is None:
+            told.append(f"no transaction begins at or contains position {pos} of {file}")
+    return told + times_outside(log, filters)
+
+
+def _shortened(found: GtidSet | list[int]) -> str:
+    text = str(found).strip("[]")
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def tables_not_met(log: Read, filters: Mapping[str, Any]) -> list[str]:

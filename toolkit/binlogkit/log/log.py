@@ -187,7 +187,7 @@ class Log(Streams):
         """The statements that the log holds as text, one row each."""
         from binlogkit.frames.fields.ledger import STATEMENT
 
-        wanted = Filters.build(**filters).without_where("statements")
+        wanted = self.wanted(**filters).without_where("statements")
         return self._frame(self.statement_table(wanted), STATEMENT, engine, filters)
 
     @overload
@@ -202,7 +202,7 @@ class Log(Streams):
         """Where tables are created, dropped, emptied, renamed, altered, written by statements."""
         from binlogkit.frames.fields.ledger import BOUNDARY
 
-        wanted = Filters.build(**filters).without_where("boundaries")
+        wanted = self.wanted(**filters).without_where("boundaries")
         return self._frame(self.boundary_table(wanted), BOUNDARY, engine, filters)
 
     @overload

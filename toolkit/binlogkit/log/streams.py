@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack
 
@@ -12,7 +12,7 @@ from binlogkit.frames.row_counts import RowCounts
 from binlogkit.log.copies import Differing, differing
 from binlogkit.log.filter_warnings import warn_of_unmet
 from binlogkit.log.viewing import view
-from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
+from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names, place
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading
@@ -123,6 +123,11 @@ class Streams:
             self.options = options
 
     @property
+    def threads(self) -> Collection[int]:
+        """The connections of the transactions of the last read."""
+        return () if self._reading is None else self._reading.threads
+
+    @property
     def times(self) -> tuple[int, int] | None:
         """The earliest and latest second of the events of the last read; None: none has a time."""
         files = self._gaps.soundness.files
@@ -187,6 +192,38 @@ class Streams:
             raise UsageError(f"{file} is not one of the logs read ({', '.join(self.files)})")
         return found[0]
 
+    def place(self, at: str | int | tuple[str, int]) -> tuple[str, int]:
+        """The log's own name and the offset in it of a position; for one log the offset alone."""
+        file, pos = place(at)
+        if file:
+            return self.file_named(file), pos
+        if len(self.files) > 1:
+            raise UsageError(f"position {pos} of which file? Write FILE:{pos}")
+        return self.files[0], pos
+
+    def wanted(self, **filters: Unpack[FilterArgs]) -> Filters:
+        """The filters; ``at`` becomes the position where the transaction begins that begins there
+        or has an event there."""
+        wanted, at = Filters.build(**filters), filters.get("at")
+        if at is None:
+            return wanted
+        file, pos = self.place(at)
+        return replace(wanted, at=(file, self.begin_of(file, pos) or pos))
+
+    def begin_of(self, file: str, pos: int) -> int | None:
+        """Where the transaction begins that begins at a position or contains it; None: there is
+        none. The log is read up to there."""
+        carriers = [carrier for carrier in self.carriers if carrier.name == file]
+        with suppress(DamageError, InputError):  # the next reading reports them
+            for window in Reading(carriers, self.options).windows():
+                known = window.transactions
+                found = known["pos"][(known["pos"] <= pos) & (pos < known["end_pos"])]
+                if len(found):
+                    return int(found[-1])
+                if len(known) and known["pos"][-1] > pos:
+                    break
+        return None
+
     def reading(
         self, carriers: Sequence[Carrier] | None = None, gaps: Gaps | None = None
     ) -> Reading:
@@ -239,7 +276,7 @@ class Streams:
     def _events(self, filters: FilterArgs, compact: bool) -> Iterator[pa.RecordBatch]:
         from binlogkit.frames.events import event_batches
 
-        wanted = Filters.build(**filters).without_where("events")
+        wanted = self.wanted(**filters).without_where("events")
         return event_batches(self.reading(), wanted, compact=compact)
 
     def _warning(self, found: Iterator[_T], filters: Mapping[str, Any]) -> Iterator[_T]:
@@ -277,7 +314,7 @@ class Streams:
     def row_windows(self, **filters: Unpack[RowFilterArgs]) -> Iterator[list[pa.RecordBatch]]:
         """Row changes as batches (frames/schema.py), in the log's order from one list to the next;
         within a list by ``seq``."""
-        return self._windows(Filters.build(**filters))
+        return self._windows(self.wanted(**filters))
 
     def _windows(self, wanted: Filters) -> Iterator[list[pa.RecordBatch]]:
         from binlogkit.frames.row_batches import read_batches
@@ -305,7 +342,7 @@ class Streams:
         """The transactions in Arrow. ``unreadable`` holds a log that cannot be read."""
         from binlogkit.frames.transactions import Transactions, those
 
-        wanted, transactions = Filters.build(**filters), Transactions()
+        wanted, transactions = self.wanted(**filters), Transactions()
         kept = None if wanted.where else self._kept(wanted.sources, "transactions")
         if kept is not None:
             from binlogkit.log.index.transactions import joined_transactions
@@ -442,7 +479,7 @@ class Streams:
         columns: Iterable[str] | None,
         filters: RowFilterArgs,
     ) -> Iterator[Batch]:
-        wanted = Filters.build(table=table, **filters)
+        wanted = self.wanted(table=table, **filters)
         return self.read_batches(self.reading_of(wanted), wanted, _column_names(columns))
 
     def read_batches(

@@ -142,9 +142,14 @@ def _verdicts(statements: int, refused: int, skipped: int) -> dict[str, str]:
     left = [f"{_changes(skipped)} skipped"] if skipped else []
     left += [f"{_changes(refused)} refused and not carried out"] if refused else []
     rest = " and ".join(left)
-    if rest and not statements:
-        nothing = f"nothing to commit: {rest}"
-        return {"consent": "FALSE", "committed": "", "rolled_back": nothing, "rest": f"; {rest}"}
+    if not statements:
+        nothing = f"nothing to commit: {rest or 'no change was chosen'}"
+        return {
+            "consent": "FALSE",
+            "committed": "",
+            "rolled_back": nothing,
+            "rest": rest and f"; {rest}",
+        }
     if not rest:
         well = "rolled back, all well: set @bk_commit to 1 to keep it"
         return {"consent": "TRUE", "committed": "committed", "rolled_back": well, "rest": ""}

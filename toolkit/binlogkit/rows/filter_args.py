@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from binlogkit.errors import UsageError, printable
 from binlogkit.events.gtid_set import GtidSet
@@ -16,12 +16,17 @@ _NAMED, _LIKENESS = 3, 0.6  # of names that may be meant
 _LISTED = 20  # of those that there are
 
 
+#: A position in a log: ``"FILE:POS"`` or (file, pos); POS alone if there is one file.
+AtArg: TypeAlias = str | int | tuple[str, int] | None
+
+
 class RowFilterArgs(TypedDict, total=False):
     """The filters beside the table; each is explained at :class:`binlogkit.Filters`."""
 
     exclude_table: str | Iterable[str] | None
     op: str | Iterable[str] | None
     gtid: str | GtidSet | None
+    at: AtArg
     thread: int | Iterable[int] | None
     server_id: int | Iterable[int] | None
     source: str | Iterable[str] | None
@@ -90,6 +95,21 @@ def one_number(name: str, value: int | None) -> int | None:
     if number < 0:
         raise UsageError(f"{name} is not negative, as {number} is")
     return number
+
+
+def place(at: str | int | tuple[str, int]) -> tuple[str, int]:
+    """File and offset of a position; the file is empty for an offset alone."""
+    file, pos = at if isinstance(at, tuple) and len(at) == 2 else ("", at)
+    if isinstance(pos, str) and not file:
+        file, _, pos = pos.rpartition(":")
+        pos = int(pos) if pos.isdecimal() else -1
+    try:
+        number = operator.index(pos)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if number < 0 or isinstance(pos, bool) or not isinstance(file, str):
+        raise UsageError(f"not a position: {at!r} (write FILE:POS, or POS where there is one file)")
+    return file, number
 
 
 def _index(name: str, value: Any, what: str) -> int:

@@ -11,7 +11,14 @@ from typing import Unpack
 
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.rows.filter_args import FilterArgs, check_names, numbers, one_number, texts
+from binlogkit.rows.filter_args import (
+    FilterArgs,
+    check_names,
+    numbers,
+    one_number,
+    place,
+    texts,
+)
 from binlogkit.rows.where import ALL, Where, parse_where
 
 OPS = ("insert", "update", "delete")
@@ -99,10 +106,11 @@ class Filters:
     """What is wanted; an empty field wants all.
 
     Positions are byte offsets: ``start_position`` in the first log, ``stop_position`` in the last,
-    exclusive. Times are µs since the epoch, ``stop_time`` exclusive: the transaction's commit where
-    the log has it (8.0.1+), else the event's own second. ``sources``: names of servers' logs; a
-    GTID that several of these have comes once, whatever others have. ``where``: conditions on the
-    row's values, see rows/where.py.
+    exclusive. ``at``: the log and the position where the wanted transaction begins (of a
+    :class:`binlogkit.Log`: begins, or has an event). Times are µs since the epoch, ``stop_time``
+    exclusive: the transaction's commit where the log has it (8.0.1+), else the event's own second.
+    ``sources``: names of servers' logs; a GTID that several of these have comes once, whatever
+    others have. ``where``: conditions on the row's values, see rows/where.py.
 
     Damage of framing, checksums and what stands before an event's rows is reported whatever is
     wanted. Rows that a filter leaves out (all but ``where``) are not decoded, which is what filters
@@ -114,6 +122,7 @@ class Filters:
     exclude_tables: tuple[TableName, ...] = ()
     ops: frozenset[str] = frozenset()
     gtids: GtidSet | None = None
+    at: tuple[str, int] | None = None
     threads: frozenset[int] = frozenset()
     server_ids: frozenset[int] = frozenset()
     sources: frozenset[str] = frozenset()
@@ -133,7 +142,7 @@ class Filters:
             raise UsageError(f"op is one of {', '.join(OPS)}, not {others}")
         if not isinstance(gtid, (str, GtidSet, type(None))):
             raise UsageError(f"gtid is a set of GTIDs, not {gtid!r}")
-        zone = given.get("timezone")
+        at, zone = given.get("at"), given.get("timezone")
         start, stop = given.get("start_time"), given.get("stop_time")
         return cls(
             tables=tuple(map(parse_table_name, texts("table", given.get("table")))),
@@ -142,6 +151,7 @@ class Filters:
             ),
             ops=ops,
             gtids=GtidSet.parse(gtid) if isinstance(gtid, str) else gtid,
+            at=None if at is None else place(at),
             threads=numbers("thread", given.get("thread")),
             server_ids=numbers("server_id", given.get("server_id")),
             sources=frozenset(texts("source", given.get("source"))),
@@ -162,7 +172,11 @@ class Filters:
     def of_transactions(self) -> bool:
         """Whether some of them ask for what an event's transaction knows."""
         times = self.start_time is not None or self.stop_time is not None
-        return self.gtids is not None or bool(self.threads) or times
+        return bool(self.gtids is not None or self.at or self.threads or times)
+
+    def wants_file(self, file: str) -> bool:
+        """Whether a wanted transaction may begin in this log."""
+        return self.at is None or self.at[0] in ("", file)
 
     def wants_table(self, db: str, table: str) -> bool:
         """Whether changes of this table are wanted."""

@@ -33,7 +33,7 @@ from binlogkit.rows.series import AllSeries, Head, Series, Source, beside
 from binlogkit.rows.slots import Slots
 from binlogkit.rows.soundness import Finding, Gap, Gaps
 from binlogkit.rows.table_history import TableHistory
-from binlogkit.rows.window import ALONE, Facts, Looked, Window
+from binlogkit.rows.window import ALONE, THREAD, Facts, Looked, Window
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import EventHeader
 from binlogkit.sources.tasks import Submit
@@ -80,6 +80,7 @@ class Reading:
         self.series = series or AllSeries(catalog, self.start.tracked)
         self.seen = GtidLedger(self.start.seen)
         self.sources: frozenset[str] = frozenset()
+        self.threads: set[int] = set()  # of the transactions that were met
         self.undecodable = 0
         self.supposed: dict[str, Supposition] = {}
         self.ordinal = self.start.ordinal
@@ -204,6 +205,7 @@ class Reading:
         self._damaged += [error.offset for _, error in damages]
         repeated = self._repeated(scan, transactions)
         facts = self._told(transactions)
+        self.threads.update(transactions["thread_id"][transactions["has"] & THREAD > 0].tolist())
         window = Window(
             scan.carrier, first, last, self._server_version, facts, transactions, stretch,
             self._slots.schemas, looked, damages, folded=self.folded, loose=scan.loose,

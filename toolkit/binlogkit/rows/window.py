@@ -38,7 +38,7 @@ LOOK, BAD_CHECKSUM, NEW_MAP, NO_MAP = 1, 2, 4, 8
 STRAY, MAP_CHANGED, STATEMENT_END = 16, 32, 64
 #: Bits of a transaction's notes.
 ALONE, IN_STATEMENT, REPLACED, COMPRESSED = 1, 2, 4, 8
-_XID = 16  # of what it has
+THREAD, _XID = 8, 16  # of what it has
 #: An event's place in the reading, shifted so that its rows follow.
 SEQ_SHIFT = 32
 

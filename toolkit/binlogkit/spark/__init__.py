@@ -22,9 +22,10 @@ OPTIONS (path '…')``. Options, in any case, with or without underscores:
     change data feeds: docs/spark.md; also as option ``what``), ``events``, ``transactions``,
     ``statements``, ``boundaries``, ``damages``, ``gaps`` (where changes may be missing; whatever is
     read, a GapWarning on the driver's standard error reports it)
-``op``, ``gtid``, ``thread``, ``serverId``, ``source``, ``where``, ``excludeTable``, ``startTime``,
-``stopTime``, ``timezone``, ``startPosition``, ``stopPosition``
-    the common filters; several values with commas or as a JSON list
+``op``, ``gtid``, ``at``, ``thread``, ``serverId``, ``source``, ``where``, ``excludeTable``,
+``startTime``, ``stopTime``, ``timezone``, ``startPosition``, ``stopPosition``
+    the common filters; several values with commas or as a JSON list; ``at`` is the ``file:pos`` of
+    a transaction
 ``index``
     a folder made of the logs by ``binlogkit index``, or by :func:`index` on the cluster: the driver
     then reads only logs that are not in it

@@ -211,7 +211,7 @@ _FILTERS: dict[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("exclude_table", "op", "source"), _texts),
     **dict.fromkeys(("thread", "server_id"), _integers),
     **dict.fromkeys(("start_position", "stop_position"), _integer),
-    **dict.fromkeys(("gtid", "start_time", "stop_time", "timezone"), _text),
+    **dict.fromkeys(("gtid", "at", "start_time", "stop_time", "timezone"), _text),
     "where": _conditions,
 }
 # Set through the name of their field.

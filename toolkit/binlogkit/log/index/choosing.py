@@ -94,7 +94,7 @@ class ChosenReading(Reading):
             carriers, self.options, stretch.stop, first=first, last=stretch.last
         )
         reading.tables.take_versions(self.joined.schemas)
-        reading.sources = self.sources
+        reading.sources, reading.threads = self.sources, self.threads
         return reading
 
 

@@ -129,7 +129,8 @@ class Joined:
     outcomes of transactions that were prepared in other logs, by number; ``gaps``: where changes
     may be missing; ``size``: minimum bytes of a segment, except a log's last, if parts are cut
     finer; ``happened``: what happened to tables, in log order, if ``happening``, also in repeated
-    transactions; ``folded``: names are in small letters, as a server stores them.
+    transactions; ``folded``: names are in small letters, as a server stores them;
+    ``threads``: the connections of the transactions, where parts have their ledger.
     """
 
     def __init__(
@@ -157,6 +158,7 @@ class Joined:
         self.positions: list[Position] = []
         self.decisions: dict[int, Decision] = {}
         self.folded = False
+        self.threads = set[int]()
         self.happened: list[Happened] | None = [] if happening else None
         self.undecodable, self.supposed = 0, dict[str, Supposition]()  # no row is decoded
         self.schemas, self.problems = self._tables.schemas, self._tables.problems
@@ -183,6 +185,8 @@ class Joined:
 
     def _join(self, i: int, part: Part) -> None:
         name = None if self._source is None else self._source.name
+        if (ledger := part.ledger.get("transactions")) is not None:
+            self.threads.update(ledger["thread_id"].drop_null().unique().to_pylist())
         if part.head is None:
             self._place(i, part, Segment(), name, None)
             self._take_gaps(part, None)

@@ -153,6 +153,8 @@ def _wanted(transactions: pa.Table, wanted: Filters) -> np.ndarray[tuple[int], n
     if wanted.threads:
         threads = np.asarray(pc.fill_null(transactions["thread_id"], -1))
         found &= np.isin(threads, list(wanted.threads))
+    if wanted.at is not None:
+        found &= np.asarray(transactions["pos"]) == wanted.at[1]
     commits = np.asarray(pc.fill_null(transactions["commit_timestamp"], -1))
     if wanted.start_time is not None:
         found &= (commits < 0) | (commits >= wanted.start_time)

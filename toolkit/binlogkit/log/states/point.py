@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Sequence
 from datetime import datetime
@@ -58,7 +57,7 @@ class Point:
         at, gtids, time = given.get("at"), given.get("until_gtid"), given.get("until_time")
         if sum(x is not None for x in (at, gtids, time)) > 1:
             raise UsageError("give one of at, until_gtid and until_time")
-        self.place = None if at is None else _place(log, at)
+        self.place = None if at is None else log.place(at)
         self.gtids = GtidSet.parse(gtids) if isinstance(gtids, str) else gtids
         self.time = None if time is None else parse_time(time, given.get("timezone"))
         self.files = {name: i for i, name in enumerate(log.files)}
@@ -120,22 +119,3 @@ def point_args(point: PointArg, timezone: str | None = None) -> PointArgs:
             return {"at": point}
         return {"until_time": point, "timezone": timezone}
     return {"at": point}
-
-
-def _place(log: Streams, at: str | int | tuple[str, int]) -> tuple[str, int]:
-    """The log's own name for a file, and the position in it; for one log the position alone."""
-    file, pos = at if isinstance(at, tuple) and len(at) == 2 else (None, at)
-    if isinstance(pos, str) and file is None:
-        file, _, pos = pos.rpartition(":")
-        pos = int(pos) if pos.isdecimal() else -1
-    try:
-        number = operator.index(pos)  # type: ignore[arg-type]
-    except TypeError:
-        number = -1
-    if number < 0 or not isinstance(file, (str, type(None))):
-        raise UsageError(f"not a position: {at!r} (write FILE:POS, or POS where there is one file)")
-    if file:
-        return log.file_named(file), number
-    if len(log.files) > 1:
-        raise UsageError(f"position {number} of which file? Write FILE:{number}")
-    return log.files[0], number

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from binlogkit.errors import GapError, UsageError
+from binlogkit.log.filter_warnings import warn_of_unmet
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.undoing.cascaded import Children
 from binlogkit.log.undoing.dependents import Others
@@ -57,7 +58,7 @@ def _stated(
     **filters: Unpack[FilterArgs],
 ) -> PlansT:
     """Plans for the filtered changes, with their assumptions."""
-    wanted = Filters.build(**filters)
+    wanted = log.wanted(**filters)
     selection = Selection(log, wanted, by_transaction=by_transaction)
     found = make(selection)
     if selection.newest >= CASCADES_LOGGED:
@@ -67,6 +68,7 @@ def _stated(
     found.gaps = tuple(str(gap) for gap in selection.gaps if _concerns(gap, wanted))
     if found.gaps and not despite_gaps:
         raise GapError(found.gaps)
+    warn_of_unmet(log, filters, nothing=not len(found), level=5)
     return found
 
 
