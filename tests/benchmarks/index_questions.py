@@ -92,7 +92,7 @@ def replicated(log: Path, out: Path, files: int, keys: int) -> Index:
             told = pa.array([filter_of(i * keys, keys)] * own["filters"].num_rows, pa.binary())
             own["filters"] = own["filters"].set_column(at, "filter", told)
             parts.append(own)
-        written.commit({written.write(parts): entries}, set())
+        written.commit({written.write_batch(parts): entries}, set())
     return Index(out / "all")
 
 
