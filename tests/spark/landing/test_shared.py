@@ -49,13 +49,14 @@ def same(found: SharedState, wanted: TableState) -> None:
     assert found.rows.toArrow().to_pylist() == rows
     texts = [row for batch in wanted.batches() for row in batch.to_pylist()]
     assert [row for batch in found.batches() for row in batch.to_pylist()] == texts
-    assert found.findings.to_pylist() == wanted.findings.to_pylist()
+    assert found.state.findings.to_pylist() == wanted.findings.to_pylist()
     assert (found.row_count, found.unknown_cells) == (len(wanted.rows), wanted.unknown_cells)
+    assert found.determined == wanted.determined
     for name in (
-        "table", "columns", "key", "determined", "rows_determined", "determined_rows", "assumes",
+        "table", "columns", "key", "rows_determined", "determined_rows", "assumes",
         "definition",
     ):  # fmt: skip
-        assert getattr(found, name) == getattr(wanted, name), name
+        assert getattr(found.state, name) == getattr(wanted, name), name
 
 
 def test_files_that_may_share_a_transaction_are_restored_together() -> None:

@@ -103,10 +103,10 @@ def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, A
     from binlogkit.spark.landing.shared import shared_state
 
     shared = shared_state(spark, landing, tables[0], at)
-    write_state(shared.batches(), output, shared.facts.metadata())
-    name = written_table_name(*shared.table)
+    write_state(shared.batches(), output, shared.state.facts().metadata())
+    name = written_table_name(*shared.state.table)
     unknown = [f"{shared.unknown_cells} cells are not determined by the log"]
-    tell_state(name, shared.findings.to_pylist(), unknown * bool(shared.unknown_cells))
+    tell_state(name, shared.state.findings.to_pylist(), unknown * bool(shared.unknown_cells))
     return WELL if shared.determined else FINDINGS
 
 

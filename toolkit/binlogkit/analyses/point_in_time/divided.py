@@ -13,6 +13,8 @@ from binlogkit.analyses.point_in_time.findings import StateFinding, StateFinding
 from binlogkit.analyses.point_in_time.folding import Folding, Outcome
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
+from binlogkit.frames.schema import supposed_of
+from binlogkit.rows.schema import Supposition
 
 #: Findings about single changes; all others are about what happens to tables, which every share
 #: meets.
@@ -45,15 +47,18 @@ class Told:
     complete: bool = False
     rejected: int = 0
     found: dict[str, StateFinding] | None = None
+    supposed: tuple[Supposition, ...] = ()
     error: str | None = None
 
     @classmethod
-    def of(cls, outcome: Outcome) -> Told:
-        """Of an outcome."""
-        lists = outcome.rows["unknown"].chunks
+    def of(cls, outcome: Outcome, name: TableId) -> Told:
+        """Of a table's outcome."""
+        lists, values = (outcome.rows[column].chunks for column in ("unknown", "values"))
+        supposed = {one: None for chunk in values for one in supposed_of(name, chunk)}
         return cls(
             outcome.rows.num_rows, sum(len(one.flatten()) for one in lists), outcome.rows.schema,
             outcome.key, outcome.met, outcome.complete, outcome.rejected, outcome.findings.found,
+            tuple(supposed),
         )  # fmt: skip
 
     def text(self) -> str:
@@ -64,7 +69,8 @@ class Told:
             name: getattr(self, name)
             for name in ("rows", "unknown", "key", "met", "complete", "rejected", "error")
         }
-        return json.dumps({**told, "schema": schema, "found": found})
+        supposed = [asdict(one) for one in self.supposed]
+        return json.dumps({**told, "schema": schema, "found": found, "supposed": supposed})
 
     @classmethod
     def read(cls, text: str) -> Told:
@@ -72,8 +78,11 @@ class Told:
         told: dict[str, Any] = json.loads(text)
         schema = told.pop("schema")
         found = {kind: StateFinding(**one) for kind, one in told.pop("found").items()}
+        supposed = tuple(Supposition(**one) for one in told.pop("supposed"))
         known = None if schema is None else pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(schema)))
-        return cls(**{**told, "key": tuple(told["key"])}, schema=known, found=found)
+        return cls(
+            **{**told, "key": tuple(told["key"])}, schema=known, found=found, supposed=supposed
+        )
 
 
 def fold_share(
@@ -93,7 +102,7 @@ def fold_share(
         yield Told(error=str(exc))
         return
     yield from outcome.rows.combine_chunks().to_batches(max_chunksize=_ROWS)
-    yield Told.of(outcome)
+    yield Told.of(outcome, folding.names[-1])
 
 
 def merged(shares: Sequence[Told]) -> Told:
@@ -116,6 +125,7 @@ def merged(shares: Sequence[Told]) -> Told:
         known.complete,
         sum(one.rejected for one in shares),
         _merged([one.found or {} for one in shares]),
+        tuple(dict.fromkeys(supposed for one in shares for supposed in one.supposed)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -31,6 +31,7 @@ from binlogkit.log.states.doubts import (
 from binlogkit.log.states.gaps import Reach, assumed
 from binlogkit.log.states.history import History, TableFacts
 from binlogkit.log.states.images.contradictions import Contradiction, explains, unlogged
+from binlogkit.log.states.places import Logs
 from binlogkit.log.states.point import Point, TableArgs
 from binlogkit.log.states.reached import reached
 from binlogkit.rows.filter_args import check_names, texts
@@ -42,16 +43,19 @@ from binlogkit.sources.log_format import CASCADES_LOGGED
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.analyses.point_in_time import State
     from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.analyses.point_in_time.until import Contained
-    from binlogkit.log.states.bases.bases import Bases
+    from binlogkit.log.states.bases.bases import Bases, Since
+    from binlogkit.log.states.reading import Source
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
 
+RESTARTED = "restarted"  # a finding
 _RESTARTED = "The server started again with {}: a table of the MEMORY engine has no rows then."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
@@ -61,8 +65,21 @@ class States:
 
     ``names``: the tables, None for all that the log names; ``cascaded``: by table what foreign keys
     did to its rows, for states that were taken, if ``keep_cascaded``; ``before``: keeps rows as
-    they were before some changes.
+    they were before some changes; ``shared``: by table the rows that Spark's tasks keep.
     """
+
+    _key: Sequence[str] | None = None
+    _transactional: bool | None = None
+    _bases: Bases | None = None
+    _held: Since | None = None
+    _first = (-1, 0)
+    reading: Source
+    _keep = False
+    _before: Before | None = None
+    _gaps: list[Gap]
+    _contradictions: Sequence[Contradiction] = ()
+    assumes: tuple[str, ...] = ()
+    unnamed = "The log does not name this table"
 
     def __init__(
         self,
@@ -77,7 +94,9 @@ class States:
         from binlogkit.log.states.outcomes import Outcomes
         from binlogkit.log.states.reading import StateReading
 
-        self._log, self._names, self._points = log, names, points
+        self._streams = log
+        self._begin(log, names, points)
+        self._keep, self._before = keep_cascaded, before
         self._key, self._transactional = given.get("key"), given.get("transactional")
         if isinstance(self._key, str):
             raise UsageError(f"key is a list of names, not {self._key!r}")
@@ -88,10 +107,10 @@ class States:
         self._held = since = None if bases is None else bases.since(log)
         self._catalog = None if bases is None else bases.catalog
         with log.knowing(self._catalog):
-            reading = StateReading(
+            reading = self.reading = StateReading(
                 log, names, outcomes, self._key, self._sources, bases=bases, since=since
             )
-            self.reading, gaps = reading, log.gaps
+            gaps = log.gaps
             contradictions = list(unlogged(log, reading.images, gaps))
         self._contradictions = contradictions
         if since is not None:
@@ -100,9 +119,12 @@ class States:
             gaps = [*found, *after_base(gaps, log, since)]
         self._gaps = gaps
         self._first = first_after(log, since)
+
+    def _begin(self, log: Logs, names: list[str] | None, points: Sequence[Point]) -> None:
+        self._log, self._names, self._points = log, names, points
         self._reaches: dict[Point, Reach] = {}
-        self._keep, self._before = keep_cascaded, before
         self.cascaded: dict[TableId, tuple[Cascaded, ...]] = {}
+        self.shared: dict[TableId, State[Any]] = {}
 
     def tables(self, point: Point) -> list[str]:
         """The wanted tables; by default all that may exist at the point."""
@@ -149,7 +171,8 @@ class States:
         history, transactions, boundaries = reading.history, reading.transactions, self._later()
         key, transactional = self._key, self._transactional
         name = full_name(history, table, self._bases)
-        names = set(lineage(boundaries, name))
+        lineal = lineage(boundaries, name)
+        names = set(lineal)
         layout, above = self._layout(name, reach), list[str]()
         bases = self._bases
         given = reading.given | self._held_definitions()
@@ -157,6 +180,8 @@ class States:
             above = parents(boundaries, name, layout.parents, given.values())
         stored = {".".join(one): one for one in (*history.layouts, *given)}
         family = {stored[parent] for parent in above if parent in stored}
+        followed = all(map(reading.has, family))
+        wanted = [*lineal, *sorted(family - names if followed else ())]
         met = [history.sources.get(one, set()) for one in names]
         log.one_history(set[str]().union(*met), f"{table} is")
         if key is not None and layout.columns is not None:
@@ -178,18 +203,20 @@ class States:
             cascades_logged=history.version >= CASCADES_LOGGED,
             given=given | {n: b.definition for n, b in begins.items() if b.definition},
             bases={one: base.rows for one, base in begins.items()},
-            unchecked=reading.unchecked,
+            unchecked=reading.unchecked if followed else None,
             keep_cascaded=self._keep or bool(self._contradictions),
         )
         folded = read and self._before is None
         state = replayed(
-            self._changes(names | family),
+            self._changes(wanted),
             until=reach.until,
             forward=reading.table(name, self._points.index(point)) if folded else None,
             before=self._before,
         )
-        if self._keep:
-            self.cascaded[name] = state.cascaded
+        self.cascaded[name] = state.cascaded
+        rows, spread = state.rows, state.folded
+        if spread is not None and spread.told.schema is not None:
+            self.shared[name], rows = state, spread.told.schema.empty_table()
 
         def unexplained(cascaded: Iterable[Cascaded]) -> list[Contradiction]:
             return [
@@ -205,10 +232,13 @@ class States:
         shown = unexplained(state.cascaded)
         if reach.until is not None and family and any(c.name[1:] in names for c in shown):
             # A change seen since then may be what a foreign key did after the point.
-            shown = unexplained(replayed(self._changes(names | family)).cascaded)
+            shown = unexplained(replayed(self._changes(wanted)).cascaded)
         unlogged_changes = [c.gap() for c in shown]
         missing = standing([*self._gaps, *unlogged_changes], boundaries, name, names, above, reach)
-        supposed = [*layout.supposed, *of_values(name, state.rows)]
+        supposed = [
+            *layout.supposed,
+            *(of_values(name, rows) if spread is None else spread.told.supposed),
+        ]
         doubts = doubts_of(layout, history, reach.counted, supposed)
         own = [base for one, base in begins.items() if one in names]
         made = any(b.concerns(name) for b in boundaries)
@@ -217,20 +247,21 @@ class States:
         emptied = any(b.empties and b.name == name and reach.counts(b.tx) for b in boundaries)
         if not emptied or len(names) > 1:
             doubts += doubts_of_bases(own, layout)
-        fields = [field.name for field in state.rows.schema.field("values").type]
+        fields = [field.name for field in rows.schema.field("values").type]
         told = any(one["meaning"] == UNNAMED for one in doubts)
         if begins and not told and any(name.startswith("@") for name in fields):
             doubts.append(doubt("base", UNNAMED))
-        if name not in history.layouts and not made and not own:
-            there = others(TableName(*name), log.met)
-            doubts.append(doubt("unknown_table", f"The log does not name this table{there}."))
-        rows, findings, replayed_well = state.rows, state.findings, state.determined
+        if not made and not own and not self._met(name):
+            doubts.append(
+                doubt("unknown_table", f"{self.unnamed}{others(TableName(*name), log.met)}.")
+            )
+        findings, replayed_well = state.findings, state.determined
         notes = [noted("behind_end", told) for told in point.notes(history, transactions)]
         if (layout.engine or "").upper() == restarts.ENGINE:
             start = restarts.emptied_by(log.file_facts, reach, boundaries, names)
             if start is not None:
                 rows, findings, doubts, replayed_well = rows[:0], findings[:0], [], True
-                notes.append(noted("restarted", _RESTARTED.format(start.name)))
+                notes.append(noted(RESTARTED, _RESTARTED.format(start.name)))
         return assembled(
             name,
             rows,
@@ -241,7 +272,7 @@ class States:
             doubts=doubts,
             gaps=missing,
             notes=notes,
-            assumes=assumed(log, history.version, base=bool(begins)),
+            assumes=(*self.assumes, *assumed(log, history.version, base=bool(begins))),
             reach=reach,
             place=reached(log, point.place, history.ends, transactions, reach.counted, self._held),
             definition=state.definition,
@@ -250,6 +281,10 @@ class States:
                 missing, rows, reading.partial(name), named=_named(log, name)
             ),
         )
+
+    def _met(self, name: TableId) -> bool:
+        """Whether its changes are there, or a table map."""
+        return name in self.reading.history.layouts
 
     def _later(self) -> list[Boundary]:
         """What happened to tables after the base."""
@@ -277,10 +312,10 @@ class States:
         base = self._bases.tables.get(name)
         return layout if base is None or layout.seq >= max(self._held.seq, 0) else facts_of(base)
 
-    def _changes(self, names: set[TableId]) -> Iterator[pa.RecordBatch]:
+    def _changes(self, names: Sequence[TableId]) -> Any:
         """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
-        with self._log.knowing(self._catalog):
-            yield from changes_of(self._log, names, self._sources)
+        with self._streams.knowing(self._catalog):
+            yield from changes_of(self._streams, set(names), self._sources)
 
 
 def changes_of(
@@ -322,7 +357,7 @@ def _after(gaps: list[Gap], rows: pa.Table, partial: int, *, named: bool) -> int
     return pc.sum(pc.greater(rows["seq"], last)).as_py() or 0
 
 
-def _named(log: Streams, name: TableId) -> bool:
+def _named(log: Logs, name: TableId) -> bool:
     """Whether table maps themselves name the table's columns."""
     columns = [column for schema in log.met.get(name, ()) for column in schema.columns]
     return bool(columns) and all(column.name_origin == Origin.METADATA for column in columns)

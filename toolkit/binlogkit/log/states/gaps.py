@@ -11,7 +11,7 @@ from binlogkit.sources.log_format import CASCADES_LOGGED
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.log.streams import Streams
+    from binlogkit.log.states.places import Logs
     from binlogkit.rows.soundness import FileFacts
 
 _LOGGED = (
@@ -111,7 +111,7 @@ class Reach:
         return Places(rows, files, "end_file", "end_pos").last(by_then, (0, 0))
 
 
-def assumed(log: Streams, version: tuple[int, int, int], *, base: bool = False) -> tuple[str, ...]:
+def assumed(log: Logs, version: tuple[int, int, int], *, base: bool = False) -> tuple[str, ...]:
     """The assumptions behind an answer that the log cannot show.
 
     ``version``: the newest server's; ``base``: whether the answer uses a base.

@@ -143,11 +143,11 @@ class History:
                 boundary["source"] or ""
             )
         if boundary["action"] == "statement_write":
-            self._note_merge(_write(boundary))
+            self.note_merge(_write(boundary))
         db, table = _name_after(boundary)
         definition = self._boundaries.changes[boundary["seq"]].definition
         if definition is not None and db is not None and table is not None:
-            self._add(
+            self.add(
                 (db, table),
                 TableFacts(
                     boundary["seq"],
@@ -167,7 +167,7 @@ class History:
         name, seq = self._stored(schema.name), stretch.ordinal + i << SEQ_SHIFT
         pos = int(stretch.positions[i])
         self.sources.setdefault(name, set()).add(window.source or "")
-        self._note_merge(Merged(seq, name, number, window.carrier.name, pos))
+        self.note_merge(Merged(seq, name, number, window.carrier.name, pos))
         columns = tuple(c.name for c in schema.columns)
         before = self.layouts.get(name)
         known = before[-1] if before else TableFacts(-1, None, None, ())
@@ -175,7 +175,7 @@ class History:
         if last != (columns, schema.key, schema.supposed):
             engine, parents = known.engine, schema.cascades or known.parents
             told = schema.key, engine, parents, schema.supposed
-            self._add(name, TableFacts(seq, number, columns, *told))
+            self.add(name, TableFacts(seq, number, columns, *told))
 
     def fold(self) -> None:
         """Store names as the server is seen here to store them, earlier ones too."""
@@ -193,9 +193,9 @@ class History:
         noted += (_write(b) for b in told if b["action"] == "statement_write")
         self.merged = {}
         for change in sorted(noted, key=_SEQ):
-            self._note_merge(change)
+            self.note_merge(change)
 
-    def _note_merge(self, change: Merged) -> None:
+    def note_merge(self, change: Merged) -> None:
         """Keep a change of a table that is a MERGE table at that place."""
         known = self.layouts.get(change.name, ())
         before = bisect_left(known, change.seq, key=_SEQ)
@@ -205,7 +205,8 @@ class History:
     def _stored(self, name: TableId) -> TableId:
         return (name[0].lower(), name[1].lower()) if self.folded else name
 
-    def _add(self, name: TableId, layout: TableFacts) -> None:
+    def add(self, name: TableId, layout: TableFacts) -> None:
+        """Add what is known of a table from a place on."""
         self._merging = self._merging or layout.engine == MERGE
         self.layouts.setdefault(name, []).append(layout)
 

@@ -1,18 +1,51 @@
-"""Positions in the logs, by the column: questions about every transaction without a loop."""
+"""Logs in order, and positions in them by the column: questions about every transaction without a
+loop."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.constants import TableId
+
+if TYPE_CHECKING:
+    from binlogkit.rows.schema import TableSchema
+    from binlogkit.rows.soundness import FileFacts, Finding
 
 FilePos = tuple[int, int]
 
 _ENDED = pa.array(["committed", "rolled_back"])
+
+
+class Logs(Protocol):
+    """Logs in order, and what is known of them."""
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Their names."""
+
+    @property
+    def file_facts(self) -> Sequence[FileFacts]:
+        """The facts of the logs that were read."""
+
+    @property
+    def notes(self) -> Sequence[Finding]:
+        """What was noted of them as a whole."""
+
+    @property
+    def met(self) -> Mapping[TableId, Sequence[TableSchema]]:
+        """The versions of each table whose rows were met."""
+
+    def file_named(self, file: str) -> str:
+        """The name of a log that is given in another form."""
+
+    def one_history(self, sources: Iterable[str], what: str) -> None:
+        """UsageError: ``what`` is in the logs of several servers that no GTID joins."""
 
 
 class Places:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.log.states.history import History
-    from binlogkit.log.streams import Streams
+    from binlogkit.log.states.places import Logs
 
 _END = (1 << 63) - 1  # after every position of a file
 _GTID = re.compile(r"\s*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\s*:", re.IGNORECASE)
@@ -53,7 +53,7 @@ class Point:
     """``place``, ``gtids``, ``time``: a file and a position, a set (up to its last member),
     microseconds; one of them, or none for the logs' end."""
 
-    def __init__(self, log: Streams, given: PointArgs) -> None:
+    def __init__(self, log: Logs, given: PointArgs) -> None:
         at, gtids, time = given.get("at"), given.get("until_gtid"), given.get("until_time")
         if sum(x is not None for x in (at, gtids, time)) > 1:
             raise UsageError("give one of at, until_gtid and until_time")

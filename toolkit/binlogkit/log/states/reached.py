@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,29 +11,17 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.states.places import Logs
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import split_name
 
 if TYPE_CHECKING:
     from binlogkit.log.states.bases.bases import Since
-    from binlogkit.rows.soundness import FileFacts
 
 _START = 4  # of a log's first event
 _ENDED = ("committed", "rolled_back")
 
 FilePos = tuple[str, int]
-
-
-class Logs(Protocol):
-    """Logs in order, and what is known of each."""
-
-    @property
-    def files(self) -> Sequence[str]:
-        """Their names."""
-
-    @property
-    def file_facts(self) -> Sequence[FileFacts]:
-        """The facts of the logs that were read."""
 
 
 def reached(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -30,19 +31,52 @@ if TYPE_CHECKING:
     from binlogkit.log.states.bases.bases import Bases, Since
     from binlogkit.log.streams import Streams
     from binlogkit.rows.reading import Reading
+    from binlogkit.rows.schema import TableDefinition
     from binlogkit.rows.window import Window
+
+_NOT_KNOWN = (1 << 63) - 1  # after all changes
 
 #: A function that also gets each table's batches.
 Watch: TypeAlias = "Callable[[StateReading, TableId, pa.RecordBatch], None]"
 
 
-class StateReading:
+class Source:
+    """What states are computed from.
+
+    ``transactions``, ``statements``: frames; ``boundaries``: what happens to tables; ``history``;
+    ``given``: table definitions from a schema file, a server or a base.
+    """
+
+    history: History
+    transactions: pa.Table
+    statements: pa.Table | None = None
+    boundaries: list[Boundary]
+    given: dict[TableId, TableDefinition]
+
+    def has(self, name: TableId) -> bool:  # noqa: ARG002
+        """Whether it has the changes of a table."""
+        return True
+
+    def table(self, name: TableId, point: int = 0) -> Forward | None:  # noqa: ARG002
+        """The rows of a table as far as they are folded; ``point``: the number of its outcomes."""
+        return None
+
+    def partial(self, name: TableId) -> int:  # noqa: ARG002
+        """The last change that left a row with cells missing from its image; -1: none."""
+        return _NOT_KNOWN
+
+    @property
+    def unchecked(self) -> Callable[[Integers], Flags]:
+        """Which changes, by ``seq``, were made with foreign_key_checks off."""
+        raise NotImplementedError
+
+
+class StateReading(Source):
     """A log read once for the states of ``tables``; of all if None.
 
-    ``outcomes``: one for each point at which states are wanted; ``transactions``, ``statements``:
-    frames; ``boundaries``: what happens to tables; ``history``; ``given``: table definitions from a
-    schema file, a server or a base; ``watch``: gets each batch with its table's name; ``bases``,
-    ``since``: where tables' rows start, and which part of the log they include.
+    ``outcomes``: one for each point at which states are wanted; ``watch``: gets each batch with its
+    table's name; ``bases``, ``since``: where tables' rows start, and which part of the log they
+    include.
     """
 
     def __init__(
@@ -58,7 +92,7 @@ class StateReading:
     ) -> None:
         self._bases, self._since = bases, since
         wanted = Filters(sources=sources)
-        self.history = History(wanted)
+        self.history: History = History(wanted)
         self._outcomes, self._key, self._watch = outcomes, key, watch
         known = log.options.catalog
         self.given = {(t.db, t.table): t for t in known.tables()} if known is not None else {}
@@ -85,7 +119,7 @@ class StateReading:
         self.statements = self._texts.finish()
 
     def table(self, name: TableId, point: int = 0) -> Forward:
-        """The rows of a table as far as they were folded; ``point``: the number of its outcomes."""
+        """See :class:`Source`."""
         forward = self._tables[point].get(name)
         if forward is None:
             found = None if self._bases is None else self._bases.tables.get(name)
@@ -95,12 +129,13 @@ class StateReading:
         return forward
 
     def partial(self, name: TableId) -> int:
-        """The last change that left a row with cells missing from its image; -1: none."""
+        """See :class:`Source`."""
         return self._partial.get(name, -1)
 
-    def unchecked(self, seqs: Integers) -> Flags:
-        """Which changes were made with foreign_key_checks off, by their ``seq``."""
-        return np.isin(seqs >> SEQ_SHIFT, np.concatenate(self._unchecked))
+    @property
+    def unchecked(self) -> Callable[[Integers], Flags]:
+        """See :class:`Source`."""
+        return partial(among_events, np.concatenate(self._unchecked), SEQ_SHIFT)
 
     def _chosen(self, log: Streams, wanted: Filters) -> Reading:
         """A reading of what concerns the tables: only the relevant parts if some tables are wanted
@@ -172,6 +207,11 @@ class StateReading:
         for point, tables in enumerate(self._tables):
             forward = tables[name] = self.table(name, point)
             forward.take(batch, key, self._undone)
+
+
+def among_events(numbers: Integers, shift: int, seqs: Integers) -> Flags:
+    """Which changes, by ``seq``, are of these events; ``shift``: what a number is shifted by."""
+    return np.isin(seqs >> shift, numbers)
 
 
 def _small(name: TableId) -> TableId:

@@ -19,7 +19,7 @@ from binlogkit.rows.soundness.finding import CODES, Finding, Grade, Role
 from binlogkit.rows.soundness.soundness import Soundness
 from binlogkit.rows.window import SEQ_SHIFT, Met, Window
 
-_LAST = (1 << 63) - 1
+LAST = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Gaps:
         for one, ordinal in [*self._findings, *ends]:
             at, role = one.place, CODES[one.code].role
             if role in (Role.GAP, Role.ORDER) and one.grade != Grade.NOTE:
-                seq = _LAST if role == Role.ORDER else ordinal << SEQ_SHIFT
+                seq = LAST if role == Role.ORDER else ordinal << SEQ_SHIFT
                 found = f"{one.found}. {one.meaning}"
                 yield Gap(one.code, at.file, at.pos, seq, one.tables, found)
 

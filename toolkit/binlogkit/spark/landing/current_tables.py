@@ -28,8 +28,9 @@ from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.frames.layouts import empty_batch
 from binlogkit.log.states.forwards import transactional_of
+from binlogkit.log.states.history import TableFacts
 from binlogkit.rows.filters import parse_table_name, written_table_name
-from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
+from binlogkit.sources.log_format import CASCADES_LOGGED
 from binlogkit.spark.landing.current_rows import (
     as_inserts,
     flat_rows,
@@ -43,16 +44,15 @@ from binlogkit.spark.landing.kept import Kept
 from binlogkit.spark.landing.merging import Merge, known_of, merge_here, write_anew
 from binlogkit.spark.landing.reading import Within, folders, read
 from binlogkit.spark.landing.restored import Restored
-from binlogkit.spark.landing.restoring import Landing
+from binlogkit.spark.landing.restoring import Landing, Ordered
 from binlogkit.spark.landing.shape import current_folder
 from binlogkit.spark.landing.spans import Landed, Span
-from binlogkit.spark.landing.states import facts_of_table, state_of
+from binlogkit.spark.landing.states import LandedStates
 from binlogkit.spark.landing.tables import last_batch, needed, opened
 from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 
 if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
-    from binlogkit.log.states.history import TableFacts
 
 #: Findings of a state that do not prevent merging into it.
 _HARMLESS = {"altered", "no_beginning"}
@@ -169,17 +169,15 @@ class _Now:
 
     def _replayed(self, name: TableId, folder: Path, new: _New) -> Kept:
         """Replay the table and rewrite it."""
-        new.check_sources()
-        taken: list[tuple[Restored, Any]] = []
+        taken: list[Ordered] = []
 
-        def changes(names: Iterable[TableId], _: object) -> Any:
+        def changes(names: Iterable[TableId], _: object) -> list[pa.RecordBatch]:
             rows = self._landing.ordered(names, whole=True)
             taken.extend(one for several in rows.values() for one in several)
-            return self._landing.taken(rows)
+            return self._landing.batches(rows)
 
         table = written_table_name(*name)
-        found, made = state_of(self.ledger, changes, self._tables, table, None)
-        state = made(found.rows)
+        state = LandedStates(self.ledger, changes, table, None).state()
         rows = flat_rows(state.rows, taken)
         self._check()
         findings = tuple(state.findings.to_pylist())
@@ -287,8 +285,7 @@ class _New:
     @cached_property
     def _struck(self) -> bool:
         """Whether tables have changed whose foreign keys may change its rows without logging."""
-        version = max(version_tuple(f.server_version or "") for f in self._ledger.file_facts)
-        if version >= CASCADES_LOGGED:
+        if self._ledger.history.version >= CASCADES_LOGGED:
             return False
         above = parents(self._ledger.boundaries, self._name, self._facts.parents)
         landed = self._now.landed
@@ -300,7 +297,8 @@ class _New:
 
     @cached_property
     def _facts(self) -> TableFacts:
-        return facts_of_table(self._ledger, self._name, self._ledger.boundaries)
+        known = self._ledger.history.layouts.get(self._name)
+        return known[-1] if known else TableFacts(-1, None, None, ())
 
     @cached_property
     def gaps(self) -> list[str]:
@@ -317,18 +315,6 @@ class _New:
         """Facts that show later whether something else has changed."""
         versions = self._ledger.joined.schemas.get(self._name, [])
         return {"gaps": self.gaps, "versions": len(versions)}
-
-    def check_sources(self) -> None:
-        """UsageError: servers that no GTID joins each have a table of this name."""
-        there = {i for i, spans in self._spans if any(s.source in self._sources for s in spans)}
-        joined = self._ledger.joined
-        names = {p.source for p in joined.positions if p.part in there and p.source is not None}
-        if len(names) > 1 and not joined.series.joined(names):
-            told = ", ".join(sorted(source for source in self._sources if source is not None))
-            raise UsageError(
-                f"{self._table} is in the logs of several servers ({told}): land each server's in "
-                "a folder of its own"
-            )
 
     def ordinary(self, known: Mapping[str, Any]) -> bool:
         """Whether only row changes came, after what is known, and no other doubts exist."""

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, boundary_of
-from binlogkit.errors import InputError
-from binlogkit.frames.statements import Record
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.until import touching
+from binlogkit.constants import TableId
+from binlogkit.errors import InputError, UsageError
+from binlogkit.frames.statements import Record, boundary_records
 from binlogkit.log.index import Index, Joined
 from binlogkit.log.index.transactions import joined_transactions
+from binlogkit.log.states.history import History, TableFacts
+from binlogkit.log.states.reading import Source, among_events
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.soundness import FileFacts
+from binlogkit.rows.resolve import key_of
+from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.soundness import FileFacts, Finding, Gap
+from binlogkit.rows.soundness.gaps import LAST
 from binlogkit.spark.landing.journal import read_journal, read_terms
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.masks import told_masks
-from binlogkit.spark.landing.numbering import Numbering, cuts_of
+from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, cuts_of
+from binlogkit.spark.landing.shape import folder_of
 from binlogkit.spark.landing.spans import Landed, Spans
+from binlogkit.spark.landing.tables import opened
 
 
-class Ledger:
+class Ledger(Source):
     """The ledger's content for the landing in a folder. InputError: nothing has landed there.
 
     ``parts``: of each log, ``joined`` in their order; ``masks``: of the landing.
@@ -37,6 +48,7 @@ class Ledger:
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
         self.masks = told_masks(read_terms(self._out))
+        self.given = {}
 
     @cached_property
     def files(self) -> list[str]:
@@ -53,14 +65,10 @@ class Ledger:
         """The transactions of all logs, as ``log.transactions()`` has them."""
         return joined_transactions(self.parts, self.joined, Filters(), self.files)
 
-    @cached_property
-    def unchecked(self) -> set[tuple[int, int, int]]:
-        """The places of rows events of statements with foreign_key_checks off."""
-        rows = (row for part in self.parts for row in part.ledger["unchecked"].to_pylist())
-        return {
-            (self.numbers[r["file"]], r["pos"], -1 if r["inner"] is None else r["inner"])
-            for r in rows
-        }
+    @property
+    def unchecked(self) -> Callable[[Integers], Flags]:
+        """See :class:`Source`."""
+        return partial(among_events, self._ordered[3], SHIFT)
 
     def _plain(self, boundary: Boundary) -> Boundary:
         """A boundary without masked columns."""
@@ -99,33 +107,128 @@ class Ledger:
         """What is known of each log."""
         return [file for part in self.parts for file in part.alone.files]
 
+    @property
+    def notes(self) -> list[Finding]:
+        """What was noted of the logs as a whole."""
+        return self.joined.notes
+
+    @property
+    def met(self) -> dict[TableId, list[TableSchema]]:
+        """The versions of each table whose rows were met."""
+        return self.joined.schemas
+
+    def file_named(self, file: str) -> str:
+        """The log with this name, given in full or by its last part. InputError."""
+        found = [name for name in self.files if name == file or Path(name).name == file]
+        if len(found) != 1:
+            several = (
+                "several logs have this name" if found else "no log that has landed is called so"
+            )
+            raise InputError(file, several)
+        return found[0]
+
+    def one_history(self, sources: Iterable[str], what: str) -> None:
+        """UsageError: ``what`` is in the logs of several servers that no GTID joins."""
+        names = sorted(sources)
+        if len(names) > 1 and not self.joined.series.joined(names):
+            landed = Landed(read_journal(self._out)[2])
+            own = [self.parts[p.part] for p in self.joined.positions if p.source in names]
+            names = sorted({span.source or "" for part in own for span in landed.of(part)})
+            raise UsageError(
+                f"{what} in the logs of several servers ({', '.join(names)}): land each "
+                "server's in a folder of its own"
+            )
+
+    def has(self, name: TableId) -> bool:
+        """Whether a table has landed."""
+        return opened(self._out / folder_of(name)) is not None
+
     @cached_property
-    def boundaries(self) -> list[Boundary]:
-        """What happened to tables, in log order, if its transaction counts."""
+    def history(self) -> History:  # type: ignore[override]
+        """What the logs say of every table besides its rows."""
+        found = History(Filters())
+        found.take_files(self.file_facts)
+        for name, versions in self.met.items():
+            last, columns = versions[-1], (c.name for c in versions[-1].columns)
+            plain = tuple(c for c in columns if not self.masks.masks_column(*name, c))
+            found.add(
+                name, TableFacts(0, None, plain, last.key, None, last.cascades, last.supposed)
+            )
+            rows = self.transactions.filter(touching(self.transactions, [".".join(name)]))
+            found.sources[name] = {source or "" for source in rows["source"].unique().to_pylist()}
+        for boundary in self.boundaries:
+            if boundary.definition is not None:
+                told = boundary.definition
+                found.add(
+                    boundary.new_name or boundary.name,
+                    TableFacts(
+                        boundary.seq, boundary.tx, tuple(c.name for c in told.columns),
+                        key_of(told)[0], told.engine, told.cascades, told.supposed,
+                    ),
+                )  # fmt: skip
+        return found
+
+    @cached_property
+    def _ordered(self) -> tuple[Numbering, list[Boundary], list[Gap], Integers]:
+        """What orders changes, what happened to tables, gaps, and the stretches of unchecked
+        changes: numbered in one order."""
+        found, gaps = list(self._happened()), self.joined.gaps
+        unchecked = pa.concat_tables([part.ledger["unchecked"] for part in self.parts]).to_pylist()
+        cuts = [self._place(one.file, one.pos, one.inner) for one in found]
+        cuts += [self._place(gap.file, gap.pos, None) for gap in gaps]
+        events = [(event["file"], event["pos"], event["inner"]) for event in unchecked]
+        cuts += [self._place(*event, row=row) for row in (BEFORE, BEHIND) for event in events]
+        numbering = replace(self._begun, cuts=cuts_of(cuts))
+        numbers, whole = numbering.of_cuts(), len(found) + len(gaps)
+        placed = zip(found, numbers.tolist(), strict=False)
+        told = [replace(boundary, seq=number) for boundary, number in placed]
+        known = [
+            gap if gap.seq == LAST else replace(gap, seq=number)
+            for gap, number in zip(gaps, numbers[len(found) : whole].tolist(), strict=True)
+        ]
+        off = numbers[whole : whole + len(events)] >> SHIFT
+        return numbering, sorted(told, key=lambda boundary: boundary.seq), known, off
+
+    def _place(
+        self, file: str, pos: int | None, inner: int | None, row: int = BEFORE
+    ) -> tuple[int, int, int, int]:
+        return self.numbers.get(file, 0), pos or 0, BEFORE if inner is None else inner, row
+
+    def _happened(self) -> Iterator[Boundary]:
+        """What happened to tables, if its transaction counts."""
         happened = self.joined.happened or []
         files = np.array([self.numbers[one.file] for one in happened], np.int64)
         at = self._begun.transactions(files, np.array([one.pos for one in happened], np.int64))
-        found: list[Boundary] = []
         copied = {self.parts[p.part].names[0] for p in self.joined.positions if p.seen is not None}
         for one, place in zip(happened, at.tolist(), strict=True):
             if place < 0 and one.file in copied:  # the transaction is in another log
                 continue
-            for told_change in one.changes:
-                change = told_change.in_small_letters() if self.joined.folded else told_change
-                told: Record = {
-                    "seq": len(found), "tx": None if place < 0 else int(self._begun.tx[place]),
-                    "file": one.file, "pos": one.pos, "inner": one.inner, "db": change.db,
-                    "table": change.table, "action": change.action, "new_db": change.new_db,
-                    "new_table": change.new_table, "statement": one.statement,
-                    "sql_mode": one.sql_mode,
-                }  # fmt: skip
-                found.append(self._plain(boundary_of(told, change)))
-        cuts = [(self.numbers[b.file], b.pos, -1 if b.inner is None else b.inner) for b in found]
-        numbers = replace(self._begun, cuts=cuts_of(cuts)).happenings().tolist()
-        placed = [replace(b, seq=number) for b, number in zip(found, numbers, strict=True)]
-        return sorted(placed, key=lambda boundary: boundary.seq)
+            told: Record = {
+                "tx": None if place < 0 else int(self._begun.tx[place]), "file": one.file,
+                "pos": one.pos, "inner": one.inner,
+            }  # fmt: skip
+            small = self.joined.folded
+            changes = [c.in_small_letters() if small else c for c in one.changes]
+            records = boundary_records(told, 0, changes, one.statement, one.sql_mode)
+            for record, change in zip(records, changes, strict=True):
+                yield self._plain(boundary_of(record, change))
 
-    def boundaries_of(self, name: tuple[str, str]) -> list[Boundary]:
+    @property
+    def boundaries(self) -> list[Boundary]:  # type: ignore[override]
+        """What happened to tables, in log order."""
+        return self._ordered[1]
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """Where changes may be missing."""
+        return self._ordered[2]
+
+    @property
+    def numbering(self) -> Numbering:
+        """What orders changes, boundaries and gaps."""
+        return self._ordered[0]
+
+    def boundaries_of(self, name: TableId) -> list[Boundary]:
         """Those of one table."""
         return [boundary for boundary in self.boundaries if boundary.concerns(name)]
 
@@ -133,10 +236,3 @@ class Ledger:
     def _begun(self) -> Numbering:
         """Of the transactions alone."""
         return Numbering.of(self.numbers, self.transactions)
-
-    @cached_property
-    def numbering(self) -> Numbering:
-        """What orders changes and boundaries."""
-        happened = self.boundaries
-        cuts = [(self.numbers[b.file], b.pos, -1 if b.inner is None else b.inner) for b in happened]
-        return replace(self._begun, cuts=cuts_of(cuts))

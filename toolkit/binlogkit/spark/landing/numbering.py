@@ -21,8 +21,8 @@ Places = tuple[Integers, Integers, Integers, Integers]
 
 #: The columns of flat rows by which they are ordered.
 PLACES = ("_file", "_pos", "_inner", "_row")
-_SHIFT = 32
-_NONE = -1
+SHIFT = 32  # of a stretch's number
+BEFORE, BEHIND = -1, 1 << 62  # any row of an event
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Numbering:
     """The part of a ledger that orders changes; it goes to tasks.
 
     ``files``: the number of each log; ``edges``: where the transactions of each begin in the other
-    columns: ``starts``, ``ends``, ``tx``, ``commits`` (microseconds, -1 without); ``cuts``: file,
-    position and number in a payload of what happens to tables, a row each.
+    columns: ``starts``, ``ends``, ``tx``, ``commits`` (microseconds, -1 without); ``cuts``: the
+    places (:data:`Places`) before which a stretch begins besides, a row each.
     """
 
     files: Mapping[str, int]
@@ -47,24 +47,24 @@ class Numbering:
         """From a ledger's transactions, without what happened to tables."""
         file = of_files(files, transactions["file"])
         pos, end, tx = (np.asarray(transactions[name]) for name in ("pos", "end_pos", "tx"))
-        commits = np.asarray(transactions["commit_timestamp"].cast(pa.int64()).fill_null(_NONE))
+        commits = np.asarray(transactions["commit_timestamp"].cast(pa.int64()).fill_null(BEFORE))
         order = np.lexsort([pos, file])
         edges = np.searchsorted(file[order], np.arange(len(files) + 1))
         return cls(files, edges, pos[order], end[order], tx[order], commits[order], cuts_of(()))
 
     def transactions(self, files: Integers, pos: Integers) -> Integers:
         """The transactions that hold events, as places in the columns, -1 for none."""
-        found = np.full(len(pos), _NONE)
+        found = np.full(len(pos), BEFORE)
         for file in np.unique(files).tolist():
             own = np.flatnonzero(files == file)
             first, end = self.edges[file : file + 2].tolist()
             at = np.searchsorted(self.starts[first:end], pos[own], side="right") - 1 + first
             inside = (at >= first) & (pos[own] < self.ends[np.maximum(at, 0)])
-            found[own] = np.where(inside, at, _NONE)
+            found[own] = np.where(inside, at, BEFORE)
         return found
 
-    def happenings(self) -> Integers:
-        """The numbers of what happens to tables."""
+    def of_cuts(self) -> Integers:
+        """The numbers of the cuts."""
         none = np.empty(0, np.int64)
         return self._numbered((none, none, none, none))[1]
 
@@ -76,14 +76,14 @@ class Numbering:
         begun = np.repeat(np.arange(len(self.files)), np.diff(self.edges))
         size, count, cuts = len(self.starts), len(places[0]), len(self.cuts)
         # A transaction begins before what happens at the same position.
-        before, own = np.full(size, -2), np.full(cuts, _NONE)
+        before = np.full(size, -2)
         columns = [
             np.concatenate(parts)
             for parts in (
                 (begun, self.cuts[:, 0], places[0]),
                 (self.starts, self.cuts[:, 1], places[1]),
                 (before, self.cuts[:, 2], places[2]),
-                (before, own, places[3]),
+                (before, self.cuts[:, 3], places[3]),
             )
         ]
         order = np.lexsort(columns[::-1])
@@ -91,13 +91,13 @@ class Numbering:
         stretch = np.cumsum(is_cut)
         first = np.maximum.accumulate(np.where(is_cut, np.arange(len(order)), 0))
         found = np.empty(len(order), np.int64)
-        found[order] = (stretch << _SHIFT) + np.arange(len(order)) - first
+        found[order] = (stretch << SHIFT) + np.arange(len(order)) - first
         return found[size + cuts :][:count], found[size : size + cuts]
 
 
-def cuts_of(places: Sequence[tuple[int, int, int]]) -> Integers:
+def cuts_of(places: Sequence[tuple[int, int, int, int]]) -> Integers:
     """The rows of ``cuts``."""
-    return np.array([*places], np.int64).reshape(-1, 3)
+    return np.array([*places], np.int64).reshape(-1, 4)
 
 
 def of_files(numbers: Mapping[str, int], names: Any) -> Integers:
@@ -117,6 +117,6 @@ def places_of(rows: Mapping[str, Any], files: Mapping[str, int]) -> Places:
     return (
         of_files(files, rows["_file"]),
         np.asarray(rows["_pos"]).astype(np.int64),
-        np.asarray(rows["_inner"].fill_null(_NONE)).astype(np.int64),
+        np.asarray(rows["_inner"].fill_null(BEFORE)).astype(np.int64),
         np.asarray(rows["_row"]).astype(np.int64),
     )

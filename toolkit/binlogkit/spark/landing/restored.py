@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,17 +28,6 @@ if TYPE_CHECKING:
 
 
 _ROWS = 1 << 16  # of a batch
-
-
-@dataclass(frozen=True, slots=True)
-class Histories:
-    """Changes of some tables by name, each batch with the columns that the table had then.
-
-    ``seq`` orders all of them. ``unchecked``: those that were made with foreign_key_checks off.
-    """
-
-    changes: Mapping[TableId, list[pa.RecordBatch]]
-    unchecked: np.ndarray[Any, Any]
 
 
 class Restored:

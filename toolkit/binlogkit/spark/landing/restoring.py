@@ -6,30 +6,30 @@ follows from the ledger beside it. The logs are not needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.codes import Integers
+from binlogkit.analyses.point_in_time.until import Until
 from binlogkit.constants import TableId
-from binlogkit.errors import InputError, SchemaError, UsageError
+from binlogkit.errors import InputError, SchemaError
 from binlogkit.frames.layouts import empty_batch
-from binlogkit.rows.filters import parse_table_name, written_table_name
+from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.reading import folders, read, schema_of
-from binlogkit.spark.landing.restored import Histories, Restored
+from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.shape import Generations, landed_schema, types_of
-from binlogkit.spark.landing.states import among, state_of
+from binlogkit.spark.landing.states import LandedStates, landed_name
 
 if TYPE_CHECKING:
     from binlogkit.log.states.table_state import TableState
 
 #: Rows, and the numbers of their changes.
-_Ordered: TypeAlias = "tuple[Restored, np.ndarray[Any, Any]]"
+Ordered: TypeAlias = tuple[Restored, Integers]
 
 
 class Landing:
@@ -56,10 +56,7 @@ class Landing:
         table have no columns in common;
         UsageError, InputError: as of :func:`binlogkit.spark.landing.landed`.
         """
-        name = parse_table_name(table)
-        if name.db is None:
-            raise UsageError(f"{table} names no database: db.table")
-        own = name.db, name.table
+        own = landed_name(table)
         (one, seqs), *more = self.ordered([own], whole=True)[own]
         if more:
             raise SchemaError(f"versions of {table} have types that have nothing in common")
@@ -71,48 +68,24 @@ class Landing:
         Errors: those of :meth:`changes`; InputError: logs that the ledger knows have not landed,
         or there is no such file.
         """
-        found, made = state_of(self.ledger, self._taken, self.tables(), table, at)
-        return made(found.rows)
+        return LandedStates(self.ledger, self._taken, table, at).state()
 
-    def _taken(
-        self, names: Iterable[TableId], _: object
-    ) -> tuple[list[pa.RecordBatch], Callable[[Integers], Flags]]:
-        return self.taken(self.ordered(names))
+    def _taken(self, names: Iterable[TableId], _: Until | None) -> list[pa.RecordBatch]:
+        return self.batches(self.ordered(names))
 
-    def taken(
-        self, rows: Mapping[TableId, list[_Ordered]]
-    ) -> tuple[list[pa.RecordBatch], Callable[[Integers], Flags]]:
-        """A replay's input from rows that were read (:meth:`ordered`)."""
-        found = self._histories(rows)
-        batches = [batch for own in found.changes.values() for batch in own]
-        return batches, partial(among, found.unchecked)
-
-    def histories(self, names: Iterable[TableId], *, whole: bool = False) -> Histories:
-        """Tables as they changed; ``whole``: with all columns of each change, else what a state
-        needs.
-
-        Errors: those of :meth:`changes`.
-        """
-        return self._histories(self.ordered(names, whole=whole))
-
-    def _histories(self, rows: Mapping[TableId, list[_Ordered]]) -> Histories:
-        boundaries = self.ledger.boundaries
-        off, unchecked = [np.zeros(0, np.int64)], self.ledger.unchecked
-        changes = {}
+    def batches(self, rows: Mapping[TableId, list[Ordered]]) -> list[pa.RecordBatch]:
+        """Changes from rows that were read (:meth:`ordered`), table by table in log order, each
+        batch with the columns that the table had then."""
+        found = []
         for name, several in rows.items():
-            own = [b for b in boundaries if b.concerns(name)]
-            found = []
-            for one, seqs in several:
-                if unchecked:
-                    events = zip(*(part.tolist() for part in one.places[:3]), strict=True)
-                    off.append(seqs[[event in unchecked for event in events]])
-                found += [batch for batch in one.batches(seqs, own) if batch.num_rows]
-            changes[name] = sorted(found, key=lambda batch: int(batch["seq"][0].as_py()))
-        return Histories(changes, np.concatenate(off))
+            own = [b for b in self.ledger.boundaries if b.concerns(name)]
+            made = [b for one, seqs in several for b in one.batches(seqs, own) if b.num_rows]
+            found += sorted(made, key=lambda batch: int(batch["seq"][0].as_py()))
+        return found
 
     def ordered(
         self, names: Iterable[TableId], *, whole: bool = False
-    ) -> dict[TableId, list[_Ordered]]:
+    ) -> dict[TableId, list[Ordered]]:
         """The rows of tables, numbered in one order, which boundaries share; ``whole``: all
         columns."""
         restored = {name: self._restored(name, whole=whole) for name in names}

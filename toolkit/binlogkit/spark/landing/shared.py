@@ -8,68 +8,55 @@ needs several tables, one task restores them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._tasks import Batches, SparkTasks, arriving
 from binlogkit.analyses.point_in_time.boundary import Boundary
-from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.shared import Shared
 from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.constants import TableId
 from binlogkit.frames.generic import state_rows
+from binlogkit.log.states.forwards import RESTARTED
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.numbering import Numbering
 from binlogkit.spark.landing.reading import File, files, lean, read_file
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.restoring import Landing
-from binlogkit.spark.landing.states import among, state_of
+from binlogkit.spark.landing.states import LandedStates
 from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from binlogkit.frames.snapshots.facts import StateFacts
-    from binlogkit.log.states.gaps import Reach
-    from binlogkit.rows.schema import TableDefinition
+    from binlogkit.log.states.table_state import TableState
 
 
 @dataclass(frozen=True, slots=True)
 class SharedState:
     """A landed table's rows as of a point, held by Spark's tasks.
 
-    ``rows``: a frame, in types that Spark carries; ``row_count`` of them, with ``unknown_cells``
-    that the log does not determine; ``texts``: the same as JSON; ``facts``: the facts for a file of
-    them; the rest is as in a :class:`TableState`.
+    ``state``: all but the rows; ``rows``: a frame, in types that Spark carries; ``row_count`` of
+    them, with ``unknown_cells`` that the log does not determine; ``texts``: the same as JSON.
     """
 
-    table: TableId
+    state: TableState
     rows: DataFrame
-    findings: pa.Table
-    columns: tuple[str, ...] | None
-    key: tuple[str, ...]
-    rows_determined: bool
-    assumes: tuple[str, ...]
-    determined_rows: int
     row_count: int
     unknown_cells: int
-    reach: Reach
-    definition: TableDefinition | None
     texts: DataFrame
-    facts: StateFacts
 
     @property
     def determined(self) -> bool:
         """Whether the log determines all of it: the rows, and every cell of them."""
-        return self.rows_determined and not self.unknown_cells
+        return self.state.rows_determined and not self.unknown_cells
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows as ``state`` writes them, some at a time."""
@@ -83,29 +70,15 @@ def shared_state(
 
     All workers must share the folder. Errors: those of ``landing.state``.
     """
-    changes = partial(_changes, spark, landing)
-    found, made = state_of(landing.ledger, changes, landing.tables(), table, at)
-    folded = found.folded
+    states = LandedStates(landing.ledger, partial(_changes, spark, landing), table, at)
+    here, replayed = states.state(), states.shared[states.name]
+    folded = replayed.folded
     assert folded is not None
-    told = folded.told
-    assert told.schema is not None
-    here = made(told.schema.empty_table())
-    return SharedState(
-        table=here.table,
-        rows=found.rows,
-        findings=here.findings,
-        columns=here.columns,
-        key=here.key,
-        rows_determined=here.rows_determined,
-        assumes=here.assumes,
-        determined_rows=told.rows if here.rows_determined else 0,
-        row_count=told.rows,
-        unknown_cells=told.unknown,
-        reach=here.reach,
-        definition=here.definition,
-        texts=folded.made(_texts, _TEXTS),
-        facts=here.facts(),
-    )
+    told, rows, texts = folded.told, replayed.rows, folded.made(_texts, _TEXTS)
+    if RESTARTED in here.findings["finding"].to_pylist():
+        return SharedState(here, rows.limit(0), 0, 0, texts.limit(0))
+    here = replace(here, determined_rows=told.rows if here.rows_determined else 0)
+    return SharedState(here, rows, told.rows, told.unknown, texts)
 
 
 _TEXTS = pa.schema([("values", pa.string()), ("unknown", pa.string())])
@@ -119,11 +92,10 @@ def _texts(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 def _changes(
     spark: SparkSession, landing: Landing, names: Sequence[TableId], until: Until | None
-) -> tuple[Shared, Any]:
+) -> Shared:
     if len(names) != 1:
         whole = _Whole(str(landing.out), tuple(names))
-        schema = whole.schema(landing)
-        return Shared(_tasks(spark, 1), whole.changes, schema), whole.unchecked
+        return Shared(_tasks(spark, 1), whole, whole.schema(landing))
     (name,) = names
     ledger, last = landing.ledger, _last_version(landing, until)
     own = tuple(b for b in ledger.boundaries if b.concerns(name))
@@ -137,12 +109,7 @@ def _changes(
         none = Restored(name, schema.empty_table(), versions, ledger.numbering, ledger.masks)
         schemas.append(none.united())
     restoring = _Restoring(name, tuple(groups), ledger.numbering, ledger.masks, own)
-    return Shared(_tasks(spark, len(groups)), restoring, schemas[-1]), _none
-
-
-def _none(seqs: Integers) -> Flags:
-    """No change is known to have been made with foreign_key_checks off: no parent is followed."""
-    return np.zeros(len(seqs), bool)
+    return Shared(_tasks(spark, len(groups)), restoring, schemas[-1])
 
 
 def _tasks(spark: SparkSession, count: int) -> SparkTasks:
@@ -232,14 +199,9 @@ class _Whole:
     out: str
     names: tuple[TableId, ...]
 
-    def changes(self, _: Batches) -> Iterator[pa.RecordBatch]:
-        """The changes, each table's in log order."""
-        for own in Landing(self.out).histories(self.names).changes.values():
-            yield from own
-
-    def unchecked(self, seqs: Integers) -> Flags:
-        """Which were made with foreign_key_checks off."""
-        return among(Landing(self.out).histories(self.names).unchecked, seqs)
+    def __call__(self, _: Batches) -> Iterator[pa.RecordBatch]:
+        landing = Landing(self.out)
+        yield from landing.batches(landing.ordered(self.names))
 
     def schema(self, landing: Landing) -> pa.Schema:
         """Of the last table's changes, if there are any."""
