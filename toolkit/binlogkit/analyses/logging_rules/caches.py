@@ -327,16 +327,18 @@ class Caches:
 
     def _commit(self) -> list[str]:
         """R-log-commit, R-clear-TC."""
-        texts = [entry.text for entry in self.transaction_cache]
+        written = self._ended_by("COMMIT") if self.transaction_cache else []
         self._clear()
-        return ["BEGIN", *texts, "COMMIT"] if texts else []
+        return written
 
     def _rollback(self) -> list[str]:
         """R-log-rollback, R-clear-TC."""
-        texts = [entry.text for entry in self.transaction_cache]
-        lasting = self._lasting
+        written = self._ended_by("ROLLBACK") if self._lasting else []
         self._clear()
-        return ["BEGIN", *texts, "ROLLBACK"] if lasting else []
+        return written
+
+    def _ended_by(self, end: str) -> list[str]:
+        return ["BEGIN", *(entry.text for entry in self.transaction_cache), end]
 
     @property
     def _lasting(self) -> bool:
@@ -362,10 +364,10 @@ class Caches:
         if position is None:
             return []
         if position == _BEFORE_ALL:  # the engine of the log is rolled back wholly
-            texts, lasting = [entry.text for entry in self.transaction_cache], self._lasting
+            written = self._ended_by("ROLLBACK") if self._lasting else []
             self.transaction_cache.clear()
             self.registered = False
-            return ["BEGIN", *texts, "ROLLBACK"] if lasting else []
+            return written
         if self._lasting:
             self.transaction_cache.append(_Entry(f"ROLLBACK TO {quoted(name)}"))
         else:

@@ -148,8 +148,9 @@ def unlogged(words: Sequence[str]) -> bool:
     return first == "LOAD" and second == "INDEX"
 
 
-def has_words(tokens: Tokens, *words: str) -> bool:
-    """Whether these words stand there one after the other."""
+def place_of(tokens: Tokens, *words: str) -> int | None:
+    """Where these words stand one after the other, None where they do not."""
     size = len(words)
     found = [token.word for token in tokens]
-    return any(tuple(found[at : at + size]) == words for at in range(len(found) - size + 1))
+    places = range(len(found) - size + 1)
+    return next((at for at in places if tuple(found[at : at + size]) == words), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from binlogkit.analyses.logging_rules.clauses import after_target, place_of
 from binlogkit.analyses.logging_rules.definitions import Definitions, Tokens, elements
 from binlogkit.constants import TableId
 from binlogkit.rows.schema import TableDefinition
@@ -33,13 +34,13 @@ def specified_columns(
 
 def _inserted(kind: str, tokens: Tokens, table: TableDefinition) -> tuple[str, ...]:
     every = tuple(column.name for column in table.columns)
-    at = _list_at(kind, tokens)
+    at = after_target(tokens) if kind != "load" else _loaded_at(tokens)
     given: list[str] = []
     if kind == "load":
         given = [element[-1].text for element in elements(tokens, at) if len(element) == 1]
         given += _assigned(tokens, len(tokens) if at >= len(tokens) else at)
         return tuple(given) if at < len(tokens) and tokens[at].word == "(" else every
-    duplicate = _duplicate(tokens)
+    duplicate = place_of(tokens, "ON", "DUPLICATE", "KEY", "UPDATE")
     changed = _assigned(tokens, duplicate, "UPDATE") if duplicate is not None else []
     if at < len(tokens) and tokens[at].word == "(" and tokens[at + 1].word not in ("SELECT", "("):
         return (*(element[-1].text for element in elements(tokens, at) if element), *changed)
@@ -50,29 +51,11 @@ def _inserted(kind: str, tokens: Tokens, table: TableDefinition) -> tuple[str, .
     return every
 
 
-def _list_at(kind: str, tokens: Tokens) -> int:
-    """The place after the table's name, where its columns may stand."""
-    if kind == "load":
-        at = next(i for i, token in enumerate(tokens) if token.word == "TABLE") + 2
-        at += 2 if at < len(tokens) and tokens[at].word == "." else 0
-        depth = 0
-        for place in range(at, len(tokens)):
-            if depth == 0 and tokens[place].word in ("(", "SET"):
-                return place
-        return len(tokens)
-    at = 1
-    while tokens[at].word in ("LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "IGNORE", "INTO"):
-        at += 1
-    return at + (3 if at + 1 < len(tokens) and tokens[at + 1].word == "." else 1)
-
-
-def _duplicate(tokens: Tokens) -> int | None:
-    """Where ON DUPLICATE KEY UPDATE begins."""
-    words = [token.word for token in tokens]
-    for at in range(len(words) - 3):
-        if words[at : at + 4] == ["ON", "DUPLICATE", "KEY", "UPDATE"]:
-            return at
-    return None
+def _loaded_at(tokens: Tokens) -> int:
+    """The place after the name of the table that LOAD fills where its columns stand, or the end."""
+    at = next(i for i, token in enumerate(tokens) if token.word == "TABLE") + 2
+    at += 2 if at < len(tokens) and tokens[at].word == "." else 0
+    return next((i for i in range(at, len(tokens)) if tokens[i].word in ("(", "SET")), len(tokens))
 
 
 def _assigned(tokens: Tokens, at: int, word: str = "SET") -> list[str]:

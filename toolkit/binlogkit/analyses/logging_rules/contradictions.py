@@ -142,10 +142,10 @@ class Judgement:
         allowed = []
         for image in sorted(self.row_images):
             columns = image_columns(table, image, op)
-            sides = (_names(columns.before), _names(columns.after) + _more(image, columns.after))
-            allowed.append(f"{image}: {' > '.join(sides)}")
+            sides = f"{names_of(columns.before)} > {names_of(columns.after)}"
+            allowed.append(f"{image}: {sides}{_more(image, columns.after)}")
         image = next(iter(self.row_images)) if len(self.row_images) == 1 else RowImage.FULL
-        found = f"{_names(before)} > {_names(after)}"
+        found = f"{names_of(before)} > {names_of(after)}"
         yield self._of_rows(told, f"image-{op}-{image}", found, "; ".join(allowed))
 
     def _possible(
@@ -207,7 +207,8 @@ def _present(bitmap: str | None, names: list[str]) -> tuple[str, ...] | None:
     return tuple(name for at, name in enumerate(names) if bits >> at & 1)
 
 
-def _names(columns: tuple[str, ...] | None) -> str:
+def names_of(columns: tuple[str, ...] | None) -> str:
+    """The columns of an image in words, a dash where there is no image."""
     return "-" if columns is None else ", ".join(columns) or "(none)"
 
 

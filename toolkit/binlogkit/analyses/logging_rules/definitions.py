@@ -9,10 +9,9 @@ from itertools import pairwise
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.catalog import Catalog
-from binlogkit.rows.ddl.dump import HEADER, header_facts, mode_after, used_database
+from binlogkit.rows.ddl.dump import HEADER, header_facts, script_statements
 from binlogkit.rows.ddl.kind import StatementKind, statement_kind
 from binlogkit.rows.ddl.lexemes import Lexeme
-from binlogkit.rows.ddl.scan import Script, plain
 from binlogkit.rows.ddl.session import DEFAULT_MODE, Session, SqlMode, version_number
 from binlogkit.rows.ddl.tokens import read
 
@@ -202,15 +201,9 @@ def read_definitions(sql_text: str, server: str | None = None) -> Definitions:
     """
     written, default_db = header_facts(sql_text[:HEADER])
     found = Definitions(server or written)
-    script = Script(sql_text)
-    for statement in script:
-        kind = statement_kind(statement, int(script.mode), found.version)
-        if kind is StatementKind.SET:
-            script.mode = mode_after(statement, script.mode, found.version)
-        elif kind is StatementKind.USE:
-            default_db = used_database(plain(statement, script.mode, found.version)) or default_db
-        elif kind is not StatementKind.DML:
-            found.apply(statement, default_db, script.mode)
+    for kind, statement, mode, db in script_statements(sql_text, found.version, default_db):
+        if kind is not StatementKind.DML:
+            found.apply(statement, db, mode)
     return found
 
 

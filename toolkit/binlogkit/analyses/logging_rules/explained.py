@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from binlogkit.analyses.logging_rules.caches import Cache, Caches, Logged
+from binlogkit.analyses.logging_rules.contradictions import names_of
 from binlogkit.analyses.logging_rules.decision import ERRORS, Case, Decision, Outcome
 from binlogkit.analyses.logging_rules.document import sentence_of
 from binlogkit.analyses.logging_rules.images import images_of
@@ -125,12 +126,9 @@ def _images(statement: Statement, settings: Settings, decision: Decision) -> Ite
             continue
         for op, duplicate in _changes(statement):
             columns = images_of(statement, use, settings, op, after_duplicate=duplicate)
-            sides = (
-                "-" if side is None else ", ".join(side) or "(none)"
-                for side in (columns.before, columns.after)
-            )
-            before, after = sides
-            rule = "image-update-duplicate" if duplicate else _image_rule(op, settings)
+            before, after = map(names_of, (columns.before, columns.after))
+            image = settings.binlog_row_image
+            rule = "image-update-duplicate" if duplicate else f"image-{op}-{image}"
             after_key = " after a duplicate key" * duplicate
             told = f"{op} of {use.db}.{use.table}{after_key}: {before} > {after}"
             yield "image", rule, True, told
@@ -147,7 +145,3 @@ def _changes(statement: Statement) -> Iterator[tuple[str, bool]]:
             yield "update", True
     elif kind in ("update", "delete"):
         yield kind, False
-
-
-def _image_rule(op: str, settings: Settings) -> str:
-    return f"image-{op}-{settings.binlog_row_image}"

@@ -17,7 +17,7 @@ from binlogkit.analyses.logging_rules.clauses import (
     depths,
     engine_in,
     first_verb,
-    has_words,
+    place_of,
     query_at,
     read_part,
     targets,
@@ -246,7 +246,7 @@ class _Reading:
         return list(dict.fromkeys((*written, *bases)))
 
     def _updates(self, tokens: Tokens) -> bool:
-        return has_words(tokens, "ON", "DUPLICATE", "KEY", "UPDATE")
+        return place_of(tokens, "ON", "DUPLICATE", "KEY", "UPDATE") is not None
 
     def _modify(self, kind: str, tokens: Tokens, substatement: bool) -> None:
         words = [token.word for token in tokens[:4]]

@@ -197,14 +197,6 @@ def _tablespace(reader: Reader, result: AlterTable) -> None:
     reader.skip_until(",")
 
 
-def _skip_part(reader: Reader, _: AlterTable) -> None:
-    reader.skip_until(",")
-
-
-def _skip_rest(reader: Reader, _: AlterTable) -> None:
-    reader.skip_until()
-
-
 _PARTS = "ALGORITHM DISABLE ENABLE FORCE LOCK SECONDARY_LOAD SECONDARY_UNLOAD UPGRADE WITH WITHOUT"
 _RESTS = "ANALYZE CHECK COALESCE OPTIMIZE ORDER PARTITION REBUILD REMOVE REORGANIZE REPAIR"
 _ACTIONS: dict[str, Callable[[Reader, AlterTable], None]] = {
@@ -219,8 +211,8 @@ _ACTIONS: dict[str, Callable[[Reader, AlterTable], None]] = {
     "MODIFY": _modify,
     "RENAME": _rename,
     "TRUNCATE": _truncate,
-    **dict.fromkeys(_PARTS.split(), _skip_part),
-    **dict.fromkeys(_RESTS.split(), _skip_rest),
+    **dict.fromkeys(_PARTS.split(), lambda reader, _: reader.skip_until(",")),
+    **dict.fromkeys(_RESTS.split(), lambda reader, _: reader.skip_until()),
 }
 
 

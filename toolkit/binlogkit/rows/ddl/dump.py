@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.catalog import Catalog
@@ -27,6 +28,20 @@ def load_schema(sql_text: str) -> Catalog:
     server_version, default_db = header_facts(sql_text[:HEADER])
     catalog = Catalog(server_version)
     version = version_number(server_version)
+    for kind, statement, mode, db in script_statements(sql_text, version, default_db):
+        if kind is not StatementKind.DDL:
+            continue
+        for change in catalog.apply(statement, default_db=db, sql_mode=int(mode)):
+            if not change.db:
+                raise SchemaError(f"{change.reason}; name the database of the schema file's tables")
+    return catalog
+
+
+def script_statements(
+    sql_text: str, version: int, default_db: str | None
+) -> Iterator[tuple[StatementKind, str, SqlMode, str | None]]:
+    """A script's statements but SET and USE, each with its kind, and the SQL mode and the database
+    there."""
     script = Script(sql_text)
     for statement in script:
         mode = script.mode
@@ -35,13 +50,8 @@ def load_schema(sql_text: str) -> Catalog:
             script.mode = mode_after(statement, mode, version)
         elif kind is StatementKind.USE:
             default_db = used_database(plain(statement, mode, version)) or default_db
-        elif kind is StatementKind.DDL:
-            for change in catalog.apply(statement, default_db=default_db, sql_mode=int(mode)):
-                if not change.db:
-                    raise SchemaError(
-                        f"{change.reason}; name the database of the schema file's tables"
-                    )
-    return catalog
+        else:
+            yield kind, statement, mode, default_db
 
 
 def header_facts(head: str) -> tuple[str | None, str | None]:

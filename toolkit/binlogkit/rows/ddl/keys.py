@@ -16,7 +16,7 @@ from binlogkit.rows.schema import ColumnDefinition, ForeignKey
 #: is said (manual, "FOREIGN KEY Constraints").
 NO_ACTION = "NO ACTION"
 #: The reserved words that begin a key, a foreign key or a check where a column could stand.
-KEY_WORDS = frozenset(words("PRIMARY UNIQUE INDEX KEY FULLTEXT SPATIAL CONSTRAINT FOREIGN CHECK"))
+KEY_WORDS = words("PRIMARY UNIQUE INDEX KEY FULLTEXT SPATIAL CONSTRAINT FOREIGN CHECK")
 
 
 @dataclass(frozen=True, slots=True)

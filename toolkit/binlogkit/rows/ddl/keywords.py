@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def words(text: str) -> tuple[str, ...]:
+def words(text: str) -> frozenset[str]:
     """The words of ``text``."""
-    return tuple(text.split())
+    return frozenset(text.split())

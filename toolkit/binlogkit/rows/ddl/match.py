@@ -23,8 +23,9 @@ def fits(definition: ColumnDefinition, column: Column) -> bool:
 
     Where the definition leaves something open (no length, no character set) any value fits.
     """
-    rule = _RULES.get(column.type, _any)
-    return column.type in ACCEPTED.get(definition.type, ()) and rule(definition, column)
+    rule = _RULES.get(column.type)
+    accepted = column.type in ACCEPTED.get(definition.type, ())
+    return accepted and (rule is None or rule(definition, column))
 
 
 def matches(definition: TableDefinition, columns: Sequence[Column]) -> str | None:
@@ -76,10 +77,6 @@ def _told(column: Column) -> str:
 # ---- by type -------------------------------------------------------------------------------
 
 
-def _any(_: ColumnDefinition, __: Column) -> bool:
-    return True
-
-
 def _text(definition: ColumnDefinition, column: Column) -> bool:
     """CHAR and VARCHAR: characters times the character set's bytes."""
     if definition.length is None:
@@ -102,10 +99,6 @@ def _fraction(definition: ColumnDefinition, column: Column) -> bool:
     return definition.scale in (None, column.scale)
 
 
-def _bits(definition: ColumnDefinition, column: Column) -> bool:
-    return definition.length in (None, column.length)
-
-
 def _blob(definition: ColumnDefinition, column: Column) -> bool:
     """The bytes of the length prefix: 1 to 4 (8 is not written to a log)."""
     size = definition.type.removesuffix("blob").removesuffix("text")
@@ -119,10 +112,6 @@ def _enum(definition: ColumnDefinition, column: Column) -> bool:
 def _set(definition: ColumnDefinition, column: Column) -> bool:
     size = (len(definition.labels) + 7) // 8
     return column.length == (8 if size > 4 else size)
-
-
-def _four(_: ColumnDefinition, column: Column) -> bool:
-    return column.length == 4
 
 
 _BLOBS = (T.BLOB, T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB)
@@ -156,7 +145,7 @@ ACCEPTED: dict[str, tuple[T, ...]] = {
 _TIMES = (T.TIME2, T.DATETIME2, T.TIMESTAMP2, T.TIME, T.DATETIME, T.TIMESTAMP)
 _RULES: dict[T, Callable[[ColumnDefinition, Column], bool]] = {
     T.NEWDECIMAL: _decimal,
-    T.BIT: _bits,
+    T.BIT: lambda definition, column: definition.length in (None, column.length),
     **dict.fromkeys(_TIMES, _fraction),
     T.STRING: _string,
     T.VARCHAR: _text,
@@ -164,5 +153,5 @@ _RULES: dict[T, Callable[[ColumnDefinition, Column], bool]] = {
     **dict.fromkeys(_BLOBS, _blob),
     T.ENUM: _enum,
     T.SET: _set,
-    **dict.fromkeys((T.JSON, T.VECTOR, T.GEOMETRY), _four),
+    **dict.fromkeys((T.JSON, T.VECTOR, T.GEOMETRY), lambda _, column: column.length == 4),
 }

@@ -287,7 +287,7 @@ def _create_trigger(store: Store, reader: Reader) -> list[TableChange]:
 
 
 #: What ALTER DATABASE can begin with when it names no database.
-_DATABASE_OPTIONS = frozenset(words("DEFAULT CHARACTER CHARSET CHAR COLLATE ENCRYPTION READ"))
+_DATABASE_OPTIONS = words("DEFAULT CHARACTER CHARSET CHAR COLLATE ENCRYPTION READ")
 
 _HANDLERS: dict[tuple[str, str], Handler] = {
     **{("CREATE", word): _create_table for word in ("TABLE", "TEMPORARY")},

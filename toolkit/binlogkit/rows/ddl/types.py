@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from string import hexdigits
 
-from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.lexemes import Lexeme
 from binlogkit.rows.ddl.session import SqlMode
 from binlogkit.rows.ddl.tokens import Reader
@@ -243,7 +242,9 @@ def _collection(reader: Reader) -> TypeSpec:
 
 
 #: The spatial types but for the collection of any, which has two names.
-SPATIAL = words("geometry point linestring polygon multipoint multilinestring multipolygon")
+SPATIAL = (
+    "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
+)  # fmt: skip
 
 _TYPES: dict[str, _Parse] = {
     **dict.fromkeys(("TINYINT", "INT1"), _integer("tinyint")),
