@@ -29,7 +29,6 @@ from binlogkit._kernel.native.filters import BLOCK, hash_fixed, put
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.frames.key_filters import BITS
 from binlogkit.log.index import Index
-from binlogkit.log.index.batches import BatchFolder
 from binlogkit.log.index.stamps import Stamp
 from binlogkit.log.index.touched import touched
 from tests.benchmarks.logs import make
@@ -81,7 +80,7 @@ def replicated(log: Path, out: Path, files: int, keys: int) -> Index:
     Index(out / "one").update(opened.carriers, opened.options)
     one = Index(out / "one")
     tables = {name: one.table(name) for name in INDEX}
-    written = BatchFolder(out / "all")
+    written = Index(out / "all")
     for first in range(0, files, _BATCH):
         parts, entries = [], {}
         for i in range(first, min(first + _BATCH, files)):
