@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from binlogkit.analyses import audit
 from binlogkit.analyses.audit.activity import BY_MINUTE, BY_STATEMENT, BY_TABLE
-from binlogkit.analyses.audit.ledger import (
-    BY_THREAD,
-    FORMATS,
-    LARGEST,
-    LONGEST,
-    SETTINGS,
-    SUMMARY,
-)
+from binlogkit.analyses.audit.ledger import BY_THREAD, FORMATS, LARGEST, LONGEST, SETTINGS, SUMMARY
 from binlogkit.analyses.audit.limits import LIMITS
 from binlogkit.analyses.audit.rhythm import BURSTS, bursts_among
 from binlogkit.errors import DamageError

@@ -30,15 +30,7 @@ from binlogkit.events.payload import (
 )
 from binlogkit.events.reader import EventParser, Variable, payload_limit
 from binlogkit.events.rows import RowsEvent
-from binlogkit.rows.blocks import (
-    DOUBTED,
-    REACH,
-    Block,
-    absurd,
-    chunks_of,
-    claims,
-    following,
-)
+from binlogkit.rows.blocks import DOUBTED, REACH, Block, absurd, chunks_of, claims, following
 from binlogkit.rows.settling import Settled, settle
 from binlogkit.rows.splice import Splice, splice
 from binlogkit.rows.window import ENTRIES, TRANSACTIONS, Stretch

@@ -13,12 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from binlogkit.analyses.logging_rules.decision import Decision, Outcome, decide
-from binlogkit.analyses.logging_rules.model import (
-    Read,
-    Settings,
-    Statement,
-    Transaction,
-)
+from binlogkit.analyses.logging_rules.model import Read, Settings, Statement, Transaction
 from binlogkit.analyses.logging_rules.reasons import KEPT
 from binlogkit.analyses.logging_rules.texts import invocation, quoted, temporary_groups, texts
 

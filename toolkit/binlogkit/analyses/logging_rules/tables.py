@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from binlogkit.analyses.logging_rules.clauses import (
-    created,
-    first_verb,
-    query_at,
-    unlogged,
-)
+from binlogkit.analyses.logging_rules.clauses import created, first_verb, query_at, unlogged
 from binlogkit.analyses.logging_rules.definitions import Definitions, Tokens, qualified
 from binlogkit.analyses.logging_rules.engines import engine_of
-from binlogkit.analyses.logging_rules.model import (
-    Settings,
-    TableUse,
-)
+from binlogkit.analyses.logging_rules.model import Settings, TableUse
 from binlogkit.analyses.logging_rules.references import LISTS, references
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError

@@ -13,13 +13,7 @@ from binlogkit.events.explain.parts import Detail, FieldPart, fill
 from binlogkit.events.explain.values import collation
 from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.table_map import TableMap
-from binlogkit.rows.resolve import (
-    LABELLED,
-    NUMERIC,
-    charset_slots,
-    read_columns,
-    signed_columns,
-)
+from binlogkit.rows.resolve import LABELLED, NUMERIC, charset_slots, read_columns, signed_columns
 from binlogkit.rows.schema import Column, TableSchema
 from binlogkit.rows.type_text import type_text
 

@@ -9,13 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from binlogkit._kernel.json_binary import (
-    MAX_DEPTH,
-    Container,
-    InvalidJson,
-    counted,
-    scalar_text,
-)
+from binlogkit._kernel.json_binary import MAX_DEPTH, Container, InvalidJson, counted, scalar_text
 from binlogkit._kernel.json_diff import parse_diffs
 from binlogkit.errors import DamageError
 from binlogkit.events.explain.cursor import Recorder

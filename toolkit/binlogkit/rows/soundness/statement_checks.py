@@ -19,14 +19,7 @@ from binlogkit.rows.slots import DUMMY_TABLE_ID
 from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.finding import FileFacts, Place, finding
 from binlogkit.rows.soundness.runs import Runs
-from binlogkit.rows.window import (
-    IN_STATEMENT,
-    LOOK,
-    MAP_CHANGED,
-    ROWS_EVENTS,
-    STATEMENT_END,
-    STRAY,
-)
+from binlogkit.rows.window import IN_STATEMENT, LOOK, MAP_CHANGED, ROWS_EVENTS, STATEMENT_END, STRAY
 
 _Map = tuple[tuple[str, str], bytes]  # its table, and its body after the table id
 
