@@ -65,7 +65,7 @@ class Cells:
 def image_cells(batch: pa.RecordBatch, which: str) -> dict[str, Cells]:
     """The columns of ``before`` or ``after`` by name; missing without the image."""
     struct = batch.column(which)
-    states = _states(batch.column(f"{which}_state"), struct.type.num_fields)
+    states = states_of(batch, which)
     special = _special(batch.column("raw"), 0 if which == "before" else 1, states)
     absent = _mask(struct.is_null())
     cells = {}
@@ -94,8 +94,9 @@ def _mask(array: pa.BooleanArray) -> Mask:
     return np.array(array, np.bool_)
 
 
-def _states(lists: pa.ListArray, width: int) -> Any:
-    """The states as a matrix of rows and columns; None where all cells are values."""
+def states_of(batch: pa.RecordBatch, image: str) -> Any:
+    """An image's states as a matrix of rows and columns; None where all cells are values."""
+    lists, width = batch.column(f"{image}_state"), batch.schema.field(image).type.num_fields
     if lists.null_count == len(lists) or not width:
         return None
     states = np.zeros((len(lists), width), np.uint8)

@@ -78,14 +78,7 @@ def _known_after(carriers: Sequence[Carrier], options: ReadOptions) -> Start:
     for window in reading.windows():
         if len(window.transactions):
             number = int(window.transactions["number"][-1]) + 1
-    return Start(
-        ordinal=reading.ordinal,
-        number=number,
-        catalog=reading.tables.catalog.copy(),
-        tracked=frozenset(reading.tables.tracked),
-        first=False,
-        seen=reading.seen.to_set(),
-    )
+    return reading.start_after(number, reading.seen.to_set())
 
 
 class _Folder:

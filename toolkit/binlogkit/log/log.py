@@ -144,9 +144,7 @@ class Log(Streams):
         found = [b.batch for b in self._batches(table, columns, filters)]
         return united(found or self._without_rows(table, columns), table)
 
-    def _without_rows(
-        self, table: str, columns: Iterable[str] | None = None
-    ) -> list[pa.RecordBatch]:
+    def _without_rows(self, table: str, columns: Iterable[str] | None) -> list[pa.RecordBatch]:
         """An empty batch for each version of a table that the last read met."""
         from binlogkit.frames.layouts import empty_batch
 

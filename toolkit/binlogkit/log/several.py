@@ -138,18 +138,9 @@ class FollowingSeveral(Stepped):
             self._stop.sleep(_PAUSE)
 
     def _take(self, server: ServerSettings, ended: Following) -> None:
-        reading = ended.reading
-        start = Start(
-            ordinal=reading.ordinal,
-            number=ended.number,
-            catalog=reading.tables.catalog.copy(),
-            tracked=frozenset(reading.tables.tracked),
-            first=False,
-            seen=ended.gtids,
-        )
         self.server = server
         self._before += ended.gaps
-        self._now = self._with(start)
+        self._now = self._with(ended.reading.start_after(ended.number, ended.gtids))
         self._now.prepared.carried = {
             **ended.prepared.carried, **{xa: n for (_, xa), n in ended.prepared.open.items()},
         }  # fmt: skip

@@ -19,13 +19,9 @@ def stored_events(carrier: Carrier) -> Iterator[Event]:
 
     Damage is skipped: the normal reading reports it, and damaged rows are not judged.
     """
-
-    def ignore(_: object) -> None:
-        """Ignore damage."""
-
     with carrier.open() as file:
-        reader = LogReader(carrier.name, file, on_damage="report", sink=ignore)
-        yield from read_events(reader, on_damage="report", sink=ignore)
+        reader = LogReader(carrier.name, file, on_damage="report", sink=lambda _: None)
+        yield from read_events(reader, on_damage="report", sink=lambda _: None)
 
 
 def field_bytes(log: Streams, carrier: Carrier, pos: int, inner: int | None) -> dict[str, str]:

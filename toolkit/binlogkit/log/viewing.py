@@ -39,10 +39,7 @@ def view(
                     window, counted = window.before(found[0][0]), counted[: found[0][0]]
                 damages = sorted([*window.damages, *found], key=itemgetter(0))
             for one in take:
-                if counts is None:
-                    one(window)
-                else:
-                    one(window, counted)
+                one(window) if counts is None else one(window, counted)
             reading.damages.extend(error for _, error in damages)
             if counts is not None and stops and found:
                 break

@@ -97,6 +97,15 @@ class Reading:
         self._scan: LogScan | None = None
         self._savepoint: int | None = None  # the last transaction with one
 
+    def start_after(self, number: int, seen: GtidSet) -> Start:
+        """A start after what was read, as if it had been read there, too; ``number``: of the next
+        transaction."""
+        tables = self.tables
+        return Start(
+            ordinal=self.ordinal, number=number, catalog=tables.catalog.copy(),
+            tracked=frozenset(tables.tracked), first=False, seen=seen,
+        )  # fmt: skip
+
     @property
     def folded(self) -> bool:
         """Whether names of databases and tables turned out to be compared without case."""

@@ -45,6 +45,7 @@ versions cannot be united needs it. Importing this module imports no PySpark.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.spark.sessions import register, session, settings
@@ -55,14 +56,10 @@ if TYPE_CHECKING:
     from binlogkit.spark.indexing import index as index
     from binlogkit.spark.landing import land as land
 
+_MODULES = {"index": "binlogkit.spark.indexing", "land": "binlogkit.spark.landing"}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "index":
-        from binlogkit.spark.indexing import index
-
-        return index
-    if name == "land":
-        from binlogkit.spark.landing import land
-
-        return land
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -94,7 +94,7 @@ class ScanOptions:
 def parse_options(options: Mapping[str, str]) -> ScanOptions:
     """The scan for Spark's options. UsageError: an unknown option or a bad value."""
     given = _recognised(options)
-    filters = {name: _value(name, parse, given) for name, parse in _FILTERS.items()}
+    filters = {n: parse(_SPELLED[n], given[n]) for n, parse in _FILTERS.items() if n in given}
     plain: dict[str, Any] = {name: given[name] for name in _PLAIN if name in given}
     for name in _SIZES:
         if name in plain:
@@ -106,7 +106,7 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
     scan = ScanOptions(
         paths=_paths(given),
         kind=given.get("records", "rows"),
-        filters=cast("RowFilterArgs", {n: v for n, v in filters.items() if v is not None}),
+        filters=cast("RowFilterArgs", filters),
         **plain,
     )
     if scan.starting_offset not in (None, "earliest", "latest"):
@@ -166,10 +166,6 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(_LOCAL_URI.sub("", path) for path in paths)
 
 
-def _value(name: str, parse: Callable[[str, str], Any], given: Mapping[str, str]) -> Any:
-    return parse(_SPELLED[name], given[name]) if name in given else None
-
-
 def _json_list(name: str, text: str) -> list[str]:
     try:
         values = json.loads(text)
@@ -203,15 +199,11 @@ def _integers(name: str, text: str) -> list[int]:
     return [_integer(name, part.strip()) for part in text.split(",")]
 
 
-def _text(_: str, text: str) -> str:
-    return text
-
-
 _FILTERS: dict[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("exclude_table", "op", "source"), _texts),
     **dict.fromkeys(("thread", "server_id"), _integers),
     **dict.fromkeys(("start_position", "stop_position"), _integer),
-    **dict.fromkeys(("gtid", "at", "start_time", "stop_time", "timezone"), _text),
+    **dict.fromkeys(("gtid", "at", "start_time", "stop_time", "timezone"), lambda _, text: text),
     "where": _conditions,
 }
 # Set through the name of their field.

@@ -166,8 +166,7 @@ def _bits(array: pa.Array, _: pa.Field, type_: str, __: ColumnFacts) -> Tokens |
     size = _size_of(type_)
     if size is None or not pa.types.is_integer(array.type):
         return None
-    texts = [f"b'{value:0{size}b}'" for value in _values(array).tolist()]
-    return Tokens(_made(texts, array), (("bit-as-number", _there(array)),))
+    return _by_value(array, "bit-as-number", lambda value: f"b'{value:0{size}b}'")
 
 
 # ENUM and SET

@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import Any
 
 from binlogkit.analyses.conformance.charsets import CHARSETS, says
-from binlogkit.analyses.conformance.expected_cell import ExpectedCell, adding, text_of
+from binlogkit.analyses.conformance.expected_cell import ANY_DECODER, ExpectedCell, text_of
 from binlogkit.analyses.conformance.rule import Kind, Rules
 
-BYTES = Rules()
-_add = adding(BYTES)
+BYTES = Rules(ANY_DECODER)
+_add = BYTES.add
 _OURS = Kind.OURS
 _HEX = re.compile(r"(?:0x)?((?:[0-9A-Fa-f]{2})*)")
 _WIDE = {"ucs2": "utf-16", "utf16": "utf-16", "utf32": "utf-32"}

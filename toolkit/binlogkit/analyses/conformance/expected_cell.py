@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from binlogkit.analyses.conformance.cell import ColumnFacts
-from binlogkit.analyses.conformance.rule import Rules
 
-_ANY_DECODER = "the log's bytes, and docs/records.md, row"
+#: Where rules about any decoder's values are known from.
+ANY_DECODER = "the log's bytes, and docs/records.md, row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +20,6 @@ class ExpectedCell:
     expected: Any
     raw: bytes | None
     column: ColumnFacts
-
-
-Explains = Callable[[ExpectedCell], bool]
-
-
-def adding(rules: Rules) -> Callable[..., Callable[[Explains], Explains]]:
-    """What adds a rule about values to ``rules``: its id, its text, the column families."""
-    return partial(rules.add, source=_ANY_DECODER)
 
 
 def text_of(ours: Any) -> str:

@@ -10,11 +10,11 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from binlogkit.analyses.conformance.cell import is_integer, is_number
-from binlogkit.analyses.conformance.expected_cell import ExpectedCell, adding, text_of
+from binlogkit.analyses.conformance.expected_cell import ANY_DECODER, ExpectedCell, text_of
 from binlogkit.analyses.conformance.rule import Kind, Rules
 
-NUMBERS = Rules()
-_add = adding(NUMBERS)
+NUMBERS = Rules(ANY_DECODER)
+_add = NUMBERS.add
 _OURS = Kind.OURS
 _DOUBLE_EXACT = 1 << 53
 _WHOLE = ("INT", "YEAR", "BIT", "ENUM", "SET")

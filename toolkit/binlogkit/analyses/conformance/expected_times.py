@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from binlogkit.analyses.conformance.cell import is_integer, is_number
-from binlogkit.analyses.conformance.expected_cell import ExpectedCell, adding, text_of
+from binlogkit.analyses.conformance.expected_cell import ANY_DECODER, ExpectedCell, text_of
 from binlogkit.analyses.conformance.rule import Kind, Rules
 
-TIMES = Rules()
-_add = adding(TIMES)
+TIMES = Rules(ANY_DECODER)
+_add = TIMES.add
 _OURS = Kind.OURS
 _CLOCK = re.compile(r"(-?)(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 _TIMEDELTA = re.compile(r"(?:(-?\d+) days?, )?(\d+):(\d\d):(\d\d)(?:\.(\d{6}))?")

@@ -42,12 +42,13 @@ def _parse(text: object) -> Any:
     if not isinstance(text, str):
         raise ValueError("no JSON text")
     try:
-        return json.loads(text, parse_float=_Digits, parse_int=_Digits, parse_constant=_refuse)
+        return json.loads(text, parse_float=_Digits, parse_int=_Digits, parse_constant=refuse)
     except RecursionError as exc:
         raise ValueError("nested too deeply") from exc
 
 
-def _refuse(name: str) -> None:
+def refuse(name: str) -> None:
+    """NaN and the infinities are no JSON. ValueError."""
     raise ValueError(f"{name} is no JSON")
 
 

@@ -12,6 +12,7 @@ import struct
 from base64 import b64decode
 from typing import Any
 
+from binlogkit.analyses.conformance.json_rules import refuse
 from binlogkit.analyses.conformance.stored_forms import DATETIME, TIME, write_decimal
 from binlogkit.constants import ColumnType
 
@@ -37,15 +38,11 @@ def document_says(document: bytes, text: str, *, as_5_7: bool = False) -> bool:
     """
     try:
         value = json.loads(
-            text, parse_int=_Number, parse_float=_Number, parse_constant=_refuse, strict=not as_5_7
+            text, parse_int=_Number, parse_float=_Number, parse_constant=refuse, strict=not as_5_7
         )
         return _says(document[0], memoryview(document)[1:], value, as_5_7)
     except (RecursionError, IndexError) as exc:
         raise ValueError("no document, or one nested too deeply") from exc
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _says(kind: int, data: memoryview, value: Any, as_5_7: bool) -> bool:

@@ -113,7 +113,3 @@ class OurRows(_Stream):
             return None
         key, record = self._ahead[distance]
         return record if key <= last else None
-
-    def take(self) -> Record:
-        """Take the next row; call :meth:`peek` first."""
-        return self.take_first()

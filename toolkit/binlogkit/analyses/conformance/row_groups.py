@@ -58,7 +58,7 @@ class RowGroups:
 
     ``stored``: the log's own bytes; ``server``: the version that the log's format description
     names; ``rows``, ``cells``: compared, ``by_bytes`` of the cells with the log's bytes;
-    ``not_judged``: our rows that nothing decided.
+    ``not_judged``: our rows that nothing decided; ``last``: the last rows event of the statement.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class RowGroups:
         self.rows = self.cells = self.by_bytes = self.not_judged = 0
         self.server = ""
         self._events: dict[Key, RowEventFacts] = {}
-        self._last = _NOWHERE
+        self.last = _NOWHERE
         self._theirs: deque[PrintedRow] = deque()
         self._ended = False
         self._number: tuple[Key, int] = ((-1, -1), 0)
@@ -87,7 +87,7 @@ class RowGroups:
         """A rows event's header; call :meth:`next_event` first."""
         self._events[facts.key] = facts
         self.stored.event(facts.key)
-        self._last = max(self._last, facts.key)
+        self.last = max(self.last, facts.key)
         self._ended = facts.ends_statement
 
     def next_event(self) -> None:
@@ -124,11 +124,6 @@ class RowGroups:
         for key in keys:
             self._number = (key, self.next_number(key))
 
-    @property
-    def last(self) -> Key:
-        """The last rows event of the statement."""
-        return self._last
-
     def event_at(self, key: Key) -> RowEventFacts | None:
         """The rows event at ``key``, if it is the statement's."""
         return self._events.get(key)
@@ -144,8 +139,8 @@ class RowGroups:
         while self._ours() is not None:
             self._extra()
         self._events.clear()
-        self.stored.end(self._last)
-        self._last = _NOWHERE
+        self.stored.end(self.last)
+        self.last = _NOWHERE
         self._ended = False
 
     def finish(self, *, complete: bool) -> None:
@@ -161,7 +156,7 @@ class RowGroups:
     # One step
 
     def _ours(self, distance: int = 0) -> Record | None:
-        return self.ours.peek(self._last, distance)
+        return self.ours.peek(self.last, distance)
 
     def _step(self) -> None:
         theirs = self._theirs[0]
@@ -188,7 +183,7 @@ class RowGroups:
     def _both(self, pair: Pair) -> None:
         theirs = self._theirs.popleft()
         self.stored.take()
-        ours = self.ours.take()
+        ours = self.ours.take_first()
         if pair.agrees:
             facts = self.tables.current(str(ours.get("db")), str(ours.get("table")))
             self.ours.learn(theirs, facts)
@@ -268,12 +263,12 @@ class RowGroups:
     def _missing(self) -> None:
         row = self._theirs.popleft()
         self.stored.take()
-        key = self._last if len(self._events) == 1 else self._number[0]
+        key = self.last if len(self._events) == 1 else self._number[0]
         text = f"{row.op} in {shown(row.table[0])}.{shown(row.table[1])}, line {row.line}"
         self.report(key, None, unexplained(None, None, text, _MISSING))
 
     def _extra(self) -> None:
-        self._report_extra(self.ours.take())
+        self._report_extra(self.ours.take_first())
 
     def _report_extra(self, record: Record) -> None:
         reason = "mysqlbinlog does not print this row"
@@ -292,7 +287,7 @@ class RowGroups:
             rows = f"{judged} rows from this one on"
             self._not_printed("type-not-handled", stored.key, row, rows, theirs.fault)
             return
-        key = self._last if ours is None else key_of(ours)
+        key = self.last if ours is None else key_of(ours)
         if ours is None and theirs.op:
             self._missing()
         else:
@@ -310,7 +305,7 @@ class RowGroups:
 
     def _held_back(self) -> None:
         judged = 0
-        last = self._last
+        last = self.last
         while (stored := self.stored.row) is not None:
             judged += self._by_bytes(stored.key)
         left = self._skip(None)
@@ -332,7 +327,7 @@ class RowGroups:
                 self.report(key, None, not_stored(None, None, b"", f"{_MISSING}: {where}"))
             else:
                 pair = self._compare(ours, theirs or as_printed(stored), stored)
-                self._commit(self.ours.take(), pair)
+                self._commit(self.ours.take_first(), pair)
             self.stored.take()
             theirs = None
             count += 1
@@ -346,7 +341,7 @@ class RowGroups:
         """Report our rows before ``before``: the log stores none there."""
         while (ours := self._ours()) is not None and key_of(ours) < before:
             reason = "the log does not store this row"
-            record = self.ours.take()
+            record = self.ours.take_first()
             difference = not_stored(None, _name(record), None, reason)
             self.report(key_of(record), record.get("row"), difference)
 
@@ -354,7 +349,7 @@ class RowGroups:
         """Pass over our rows of an event, of the statement if None; how many there were."""
         skipped = 0
         while (record := self._ours()) is not None and key in (None, key_of(record)):
-            self.ours.take()
+            self.ours.take_first()
             skipped += 1
         self.not_judged += skipped
         return skipped

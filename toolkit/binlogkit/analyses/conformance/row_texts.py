@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses._cells import states_of
 from binlogkit.analyses.conformance.cell import TableVersion
 from binlogkit.analyses.conformance.column_tokens import Mask, column_tokens
 from binlogkit.analyses.conformance.printed import PrintedRow
@@ -102,18 +103,8 @@ def _escaped(name: str) -> bytes:
 
 def absent_cells(batch: pa.RecordBatch, image: str) -> Mask | None:
     """Which cells are not in an image, by row and column; None: all are."""
-    states = _states(batch, image)
+    states = states_of(batch, image)
     return None if states is None else states == CellState.NOT_IN_IMAGE
-
-
-def _states(batch: pa.RecordBatch, image: str) -> npt.NDArray[np.uint8] | None:
-    states = batch.column(f"{image}_state")
-    if states.null_count == len(states):
-        return None
-    found = np.zeros((len(states), batch.schema.field(image).type.num_fields), np.uint8)
-    lists = states.drop_null()
-    found[np.asarray(states.is_valid())] = np.asarray(lists.flatten()).reshape(len(lists), -1)
-    return found
 
 
 class _Rows:
@@ -163,7 +154,7 @@ class _Rows:
 
     def _special(self, image: str) -> Mask:
         """Rows with cells that are neither a value nor NULL nor absent."""
-        states = _states(self.batch, image)
+        states = states_of(self.batch, image)
         if states is None:
             return np.zeros(self.batch.num_rows, bool)
         return np.asarray((states > CellState.NOT_IN_IMAGE).any(axis=1))

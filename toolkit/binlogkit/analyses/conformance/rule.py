@@ -5,6 +5,7 @@ A cell's rule is a function that recomputes one side from the other: value_rules
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -42,13 +43,21 @@ class Rule:
     explains: Explains | None = None
     families: tuple[str, ...] = ()
 
+    def fits(self, cell: Any) -> bool:
+        """Whether it explains a cell; one that it is not about (NULL, another type, what cannot be
+        decoded) it does not."""
+        try:
+            return self.explains is not None and self.explains(cell)
+        except (ValueError, TypeError, AttributeError, ArithmeticError, struct.error):
+            return False
+
     def difference(
-        self, column: str | None, ours: Any, theirs: Any, said: Any = None, reason: str = ""
+        self, column: str | None, ours: Any, theirs: Any, said: Any = None
     ) -> Difference:
         """A difference that it explains; ``said``: what is printed, if not ``theirs``."""
         proof = f"{_proof(theirs if said is None else said)}; rule {self.id}: {self.text}"
         return Difference(
-            self.kind, self.id, column, shown(ours), shown(theirs), reason or self.text,
+            self.kind, self.id, column, shown(ours), shown(theirs), self.text,
             f"{proof} [{self.source}]",
         )  # fmt: skip
 
@@ -103,7 +112,12 @@ def shown(value: Any) -> str | None:
 
 
 class Rules(list[Rule]):
-    """Cells' rules in the order in which they are defined."""
+    """Cells' rules in the order in which they are defined; ``source``: where they are known from,
+    None for what their kind says."""
+
+    def __init__(self, source: str | None = None) -> None:
+        super().__init__()
+        self._source = source
 
     def add(
         self,
@@ -113,11 +127,8 @@ class Rules(list[Rule]):
         kind: Kind = Kind.REPRESENTATION,
         source: str | None = None,
     ) -> Callable[[Explains], Explains]:
-        """The function below says whether the rule explains a cell.
-
-        A value that it cannot read (ValueError, TypeError, ArithmeticError) it does not explain.
-        """
-        known_from = source or (_CONTRACT if kind is Kind.OURS else _PRINT)
+        """The function below says whether the rule explains a cell (:meth:`Rule.fits`)."""
+        known_from = source or self._source or (_CONTRACT if kind is Kind.OURS else _PRINT)
 
         def define(explains: Explains) -> Explains:
             self.append(Rule(id_, kind, text, known_from, explains, families))

@@ -19,11 +19,4 @@ def explain(cell: Cell) -> Rule | None:
     if cell.family not in _BY_FAMILY:
         chosen = (r for r in RULES if not r.families or cell.family in r.families)
         _BY_FAMILY[cell.family] = tuple(chosen)
-    return next((rule for rule in _BY_FAMILY[cell.family] if _explains(rule, cell)), None)
-
-
-def _explains(rule: Rule, cell: Cell) -> bool:
-    try:
-        return rule.explains is not None and rule.explains(cell)
-    except (ValueError, TypeError, ArithmeticError):
-        return False
+    return next((rule for rule in _BY_FAMILY[cell.family] if rule.fits(cell)), None)

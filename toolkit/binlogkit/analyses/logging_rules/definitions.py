@@ -39,21 +39,13 @@ class Routine:
     arguments: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """``body``: its SELECT."""
-
-    name: TableId
-    body: Tokens
-
-
 class Definitions:
     """What statements find on a server, by name; ``server``: its version."""
 
     def __init__(self, server: str | None = None) -> None:
         self.catalog = Catalog(server)
         self.version = version_number(server)
-        self.views: dict[TableId, View] = {}
+        self.views: dict[TableId, Tokens] = {}  # their SELECT
         self.triggers: dict[TableId, Trigger] = {}
         self.routines: dict[tuple[str, TableId], Routine] = {}
         self.udfs: set[str] = set()
@@ -129,8 +121,7 @@ class Definitions:
         }
 
     def _view(self, name: TableId, tokens: Tokens, at: int, _: str) -> None:
-        start = _index(tokens, at, "AS") + 1
-        self.views[name] = View(name, tokens[start:])
+        self.views[name] = tokens[_index(tokens, at, "AS") + 1 :]
 
     def _trigger(self, name: TableId, tokens: Tokens, at: int, db: str) -> None:
         time, event = tokens[at].word, tokens[at + 1].word.lower()

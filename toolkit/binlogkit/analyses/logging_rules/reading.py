@@ -33,13 +33,7 @@ from binlogkit.analyses.logging_rules.definitions import (
     tokens_of,
 )
 from binlogkit.analyses.logging_rules.engines import engine_of
-from binlogkit.analyses.logging_rules.model import (
-    EVALUATED,
-    Invoked,
-    Settings,
-    Statement,
-    TableUse,
-)
+from binlogkit.analyses.logging_rules.model import EVALUATED, Invoked, Settings, Statement, TableUse
 from binlogkit.analyses.logging_rules.references import Written, references
 from binlogkit.analyses.logging_rules.tables import KINDS, Tables
 from binlogkit.constants import TableId
@@ -370,7 +364,7 @@ class _Reading:
             return []
         self.seen.add(("view", name))
         try:
-            found = references(view.body)
+            found = references(view)
             self.traits |= found.traits
             for called in found.calls:
                 self._call(called, name[0])

@@ -14,7 +14,7 @@ from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.livestate.views.kinds import ORDERED, Kind
 from binlogkit.livestate.views.nested import Nested
-from binlogkit.livestate.views.over_groups import OverGroups, has_aggregate, is_calculation
+from binlogkit.livestate.views.over_groups import AGGREGATES, OverGroups, has_aggregate
 from binlogkit.livestate.views.plan import Ordering, Output, Plan
 from binlogkit.livestate.views.sources import Sources
 from binlogkit.livestate.views.typed import Typed, refused
@@ -25,23 +25,13 @@ _PARTS = frozenset({
     "expressions", "from_", "from", "joins", "where", "group", "order", "limit", "offset",
     "distinct", "having", "kind",
 })  # fmt: skip
-_AGGREGATES: dict[type[exp.Expr], str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Avg: "avg",
-}
 
 
 def compiled(
     sql: str, tables: Mapping[TableId, TableDefinition], *, recompute: bool = False
 ) -> Plan:
     """A query over tables that are kept; ``recompute``: one that is calculated anew, if need be."""
-    try:
-        statements = sqlglot.parse(sql, read="mysql")
-    except SqlglotError as exc:
-        raise UsageError(f"cannot be read: {str(exc).splitlines()[0]}") from exc
+    statements = _parsed(sql)
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         raise UsageError("cannot be kept up to date: it is not one SELECT")
     try:
@@ -56,13 +46,17 @@ def compiled(
 
 def tables_of(sql: str) -> list[str]:
     """The tables that a query names, as ``db.table`` where it says so. UsageError: no query."""
-    try:
-        found = [one for one in sqlglot.parse(sql, read="mysql") if one is not None]
-    except SqlglotError as exc:
-        raise UsageError(f"cannot be read: {str(exc).splitlines()[0]}") from exc
+    found = (one for one in _parsed(sql) if one is not None)
     tables = [table for one in found for table in one.find_all(exp.Table)]
     names = [written_table_name(t.db, t.name) if t.db else t.name for t in tables]
     return list(dict.fromkeys(names))
+
+
+def _parsed(sql: str) -> list[Any]:
+    try:
+        return sqlglot.parse(sql, read="mysql")
+    except SqlglotError as exc:
+        raise UsageError(f"cannot be read: {str(exc).splitlines()[0]}") from exc
 
 
 class _Compiler:
@@ -123,8 +117,8 @@ class _Compiler:
     def _output(self, item: exp.Expr) -> Output:
         node = item.unalias()
         name = item.alias_or_name or item.sql("mysql")
-        how = _AGGREGATES.get(type(node))
-        if is_calculation(node):
+        how = AGGREGATES.get(type(node))
+        if how is None and has_aggregate(node):
             return Output(name, "made", -1, Kind("other"))
         if how is None:
             found = self._make.value(node)

@@ -24,7 +24,9 @@ from binlogkit.livestate.views.typed import refused
 #: A group's values, those of the plan's outputs that are no calculations, to a value.
 Make: TypeAlias = Callable[[Sequence[Any]], Any]
 
-_AGGREGATES = (exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg)
+AGGREGATES: dict[type[exp.Expr], str] = {
+    exp.Count: "count", exp.Sum: "sum", exp.Min: "min", exp.Max: "max", exp.Avg: "avg",
+}  # fmt: skip
 _NUMBERS = ("integer", "decimal")
 _MOST_SCALE, _MOST_DIGITS, _BIGINT = 30, 65, 1 << 63
 _EXACT = Context(prec=200)
@@ -50,11 +52,6 @@ def has_aggregate(node: exp.Expr) -> bool:
     return any(
         isinstance(one, exp.AggFunc) for one in node.walk(prune=lambda n: isinstance(n, exp.Query))
     )
-
-
-def is_calculation(node: exp.Expr) -> bool:
-    """Whether an expression is made of aggregates, without being one."""
-    return not isinstance(node, _AGGREGATES) and has_aggregate(node)
 
 
 def rounded(value: Any, scale: int) -> Any:
@@ -98,7 +95,7 @@ class OverGroups:
             return self._round(node)
         if isinstance(node, exp.Coalesce):
             return self._coalesce(node)
-        if isinstance(node, (*_AGGREGATES, exp.Column)):
+        if isinstance(node, (*AGGREGATES, exp.Column)):
             place, kind = self._base(node)
             return Made(kind, lambda row: row[place])
         raise refused(node, "this is not made of aggregates here")

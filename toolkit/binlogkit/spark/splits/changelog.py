@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses._cells import states_of
 from binlogkit.errors import SchemaError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.rows import CHANGELOG
@@ -164,7 +165,7 @@ class _Flat:
     def _key_changed(self) -> np.ndarray[Any, Any]:
         """Whether both images have a column of the key, with different values."""
         changed = np.zeros(len(self._batch), bool)
-        before, after = (self._states(image) for image in ("before", "after"))
+        before, after = (states_of(self._batch, image) for image in ("before", "after"))
         for name in self._key:
             if name not in self._fields:  # it was not requested
                 continue
@@ -189,16 +190,6 @@ class _Flat:
         found: np.ndarray[Any, Any] = states[:, i] > CellState.NOT_IN_IMAGE
         return found
 
-    def _states(self, image: str) -> np.ndarray[Any, Any] | None:
-        """The states of an image's cells, 0 if all are plain; None if they are in each row."""
-        states = self._batch.column(f"{image}_state")
-        if states.null_count == len(states):
-            return None
-        found = np.zeros((len(states), len(self._fields)), np.uint8)
-        there = np.asarray(states.is_valid())
-        found[there] = np.asarray(states.flatten()).reshape(-1, len(self._fields))
-        return found
-
     # ---- cells that are no plain value --------------------------------------------------------
 
     def _cells(self, others: Sequence[str]) -> pa.Array:
@@ -206,7 +197,7 @@ class _Flat:
         here."""
         kind = arrow_schema(CHANGELOG).field("_cells").type
         absent = [_cell(name, CellState.NOT_IN_IMAGE) for name in others]
-        before, after = (self._states(image) for image in ("before", "after"))
+        before, after = (states_of(self._batch, image) for image in ("before", "after"))
         if before is None and after is None:
             return pa.repeat(pa.scalar(absent or None, kind), len(self.rows))
         none = np.zeros((len(self._batch), len(self._fields)), np.uint8)
