@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Protocol
 from binlogkit.constants import HEADER_LENGTH
 from binlogkit.errors import DamageError, InputError, LimitError, UnmetWarning, printable
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.rows.filter_args import Named, place_in
 from binlogkit.rows.filters import Filters, TableName, written_table_name
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.soundness.finding import FileFacts
@@ -38,7 +39,7 @@ _NAMED, _LIKENESS = 3, 0.75  # of suggested tables
 _LONGEST = 200  # of a list of GTIDs or threads
 
 
-class Read(Protocol):
+class Read(Named, Protocol):
     """What is needed of a log that was read: see Streams."""
 
     carriers: list[Carrier]
@@ -55,9 +56,6 @@ class Read(Protocol):
     @property
     def threads(self) -> Collection[int]:
         """The connections of its transactions."""
-
-    def place(self, at: str | int | tuple[str, int]) -> tuple[str, int]:
-        """The log and the offset in it of a position."""
 
     def begin_of(self, file: str, pos: int) -> int | None:
         """Where the transaction begins that begins at a position or contains it."""
@@ -101,7 +99,7 @@ def transactions_unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) 
     if not nothing:
         return told
     if filters.get("at") is not None:
-        file, pos = log.place(filters["at"])
+        file, pos = place_in(log, filters["at"])
         if log.begin_of(file, pos) is None:
             told.append(f"no transaction begins at or contains position {pos} of {file}")
     return told + times_outside(log, filters)

@@ -12,7 +12,7 @@ from binlogkit.frames.row_counts import RowCounts
 from binlogkit.log.copies import Differing, differing
 from binlogkit.log.filter_warnings import warn_of_unmet
 from binlogkit.log.viewing import view
-from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names, place
+from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names, place_in
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading
@@ -192,22 +192,13 @@ class Streams:
             raise UsageError(f"{file} is not one of the logs read ({', '.join(self.files)})")
         return found[0]
 
-    def place(self, at: str | int | tuple[str, int]) -> tuple[str, int]:
-        """The log's own name and the offset in it of a position; for one log the offset alone."""
-        file, pos = place(at)
-        if file:
-            return self.file_named(file), pos
-        if len(self.files) > 1:
-            raise UsageError(f"position {pos} of which file? Write FILE:{pos}")
-        return self.files[0], pos
-
     def wanted(self, **filters: Unpack[FilterArgs]) -> Filters:
         """The filters; ``at`` becomes the position where the transaction begins that begins there
         or has an event there."""
         wanted, at = Filters.build(**filters), filters.get("at")
         if at is None:
             return wanted
-        file, pos = self.place(at)
+        file, pos = place_in(self, at)
         return replace(wanted, at=(file, self.begin_of(file, pos) or pos))
 
     def begin_of(self, file: str, pos: int) -> int | None:

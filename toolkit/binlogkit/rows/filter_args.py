@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, Protocol, TypeAlias, TypedDict
 
 from binlogkit.errors import UsageError, printable
 from binlogkit.events.gtid_set import GtidSet
@@ -95,6 +95,27 @@ def one_number(name: str, value: int | None) -> int | None:
     if number < 0:
         raise UsageError(f"{name} is not negative, as {number} is")
     return number
+
+
+class Named(Protocol):
+    """Logs that have names."""
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Their names."""
+
+    def file_named(self, file: str) -> str:
+        """The name of a log that is given in another form."""
+
+
+def place_in(logs: Named, at: str | int | tuple[str, int]) -> tuple[str, int]:
+    """The log's own name and the offset in it of a position; for one log the offset alone."""
+    file, pos = place(at)
+    if file:
+        return logs.file_named(file), pos
+    if len(logs.files) > 1:
+        raise UsageError(f"position {pos} of which file? Write FILE:{pos}")
+    return logs.files[0], pos
 
 
 def place(at: str | int | tuple[str, int]) -> tuple[str, int]:
