@@ -77,7 +77,7 @@ class RoomLayer(Layer):
     """A layer by its ``readinto`` alone."""
 
     def some(self, size: int) -> bytes:
-        room = memoryview(bytearray(size))
+        room = memoryview(bytearray(min(size, _CHUNK)))  # a size may be a claim
         return bytes(room[: self.readinto(room)])
 
 
