@@ -88,7 +88,8 @@ def _code(charset: str, char: str) -> bytes | None:
 def _decoder(charset: str) -> _Decode:
     name = canonical(charset)
     if name in SINGLE_BYTE:
-        return _table_decoder(SINGLE_BYTE[name])
+        table = SINGLE_BYTE[name]
+        return lambda data: codecs.charmap_decode(data, "strict", table)[0]
     if name in MULTI_BYTE:
         return _overlaid_decoder(name)
     if name not in _UNICODE:
@@ -96,18 +97,8 @@ def _decoder(charset: str) -> _Decode:
     return _UNICODE[name]
 
 
-def _table_decoder(table: str) -> _Decode:
-    def read(data: bytes) -> str:
-        return codecs.charmap_decode(data, "strict", table)[0]
-
-    return read
-
-
 def _codec(codec: str) -> _Decode:
-    def read(data: bytes) -> str:
-        return data.decode(codec)
-
-    return read
+    return lambda data: data.decode(codec)
 
 
 def _utf8mb3(data: bytes) -> str:

@@ -25,6 +25,9 @@ from binlogkit.frames.fields.field import TIMES, Field, Fields, arrow_type
 Decimals: TypeAlias = Literal["exact", "float"]
 
 _IMAGES = ("before", "after")
+_MASKED = {"bool": "boolean"} | {
+    f"{sign}int{bits}": f"{sign.upper()}Int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
 #: Statements of megabytes, each of which may stand beside ten thousand rows: held once.
 _REPEATED = "query"
 
@@ -90,7 +93,10 @@ def _column(column: pa.ChunkedArray, field: Field | None, decimals: str) -> Any:
             return make(column)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         always = field is not None and not field.nullable and not column.null_count
-        return _plain(column) if always else _masked(column)
+        if always:
+            return _plain(column)
+        masked: Any = pd.api.types.pandas_dtype(_MASKED[str(kind)])
+        return masked.__from_arrow__(column)
     return pd.arrays.ArrowExtensionArray(column)
 
 
@@ -99,13 +105,6 @@ def _plain(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     and None among bytes."""
     values: np.ndarray[Any, Any] = column.to_numpy()
     return values if values.flags.writeable else values.copy()
-
-
-def _masked(column: pa.ChunkedArray) -> Any:
-    whole = pa.types.is_integer(column.type)
-    make: Any = pd.arrays.IntegerArray if whole else pd.arrays.BooleanArray
-    zero = pa.scalar(0).cast(column.type)
-    return make(_plain(column.fill_null(zero)), _plain(column.is_null()))
 
 
 def _texts(column: pa.ChunkedArray) -> Any:

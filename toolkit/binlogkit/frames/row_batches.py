@@ -73,7 +73,11 @@ def read_batches(
     raised. ``views`` take each window before its rows are decoded. UsageError, at the end: rows
     were to be chosen by a value that is of no table's type.
     """
-    matching = _matcher(filters)
+    matching = None
+    if filters.where:
+        from binlogkit.frames.matching import Matcher  # loads pyarrow.compute
+
+        matching = Matcher(filters.where)
     chosen = partial(_chosen, reading, matching)
     reading.sources = filters.sources
     sizes = [carrier.size for carrier in reading.carriers]
@@ -97,15 +101,6 @@ def read_batches(
         workers.close()
     if matching is not None:
         matching.complain()
-
-
-def _matcher(filters: Filters) -> Matcher | None:
-    """What chooses rows by their values, where that is wanted; it loads ``pyarrow.compute``."""
-    if not filters.where:
-        return None
-    from binlogkit.frames.matching import Matcher
-
-    return Matcher(filters.where)
 
 
 def _chosen(reading: Reading, matching: Matcher | None, window: Batches) -> Batches:

@@ -155,7 +155,7 @@ class Transactions:
         if self._records and first < self._next:  # one that was open comes again
             last = self._records.pop()
             self._records.append(last[: first - int(last["number"][0])])
-            if _name_at(self._files, first) != file:
+            if next(name for start, name in reversed(self._files) if start <= first) != file:
                 self._end_files[first] = file
         new = max(first, self._next)
         self._next = first + len(records)
@@ -238,9 +238,7 @@ class Transactions:
         return table.filter(wanted_transactions(table, filters, files))
 
     def _columns(
-        self,
-        records: np.ndarray[Any, Any],
-        decisions: Mapping[int, Decision],
+        self, records: np.ndarray[Any, Any], decisions: Mapping[int, Decision]
     ) -> dict[str, Any]:
         count, own, has = len(records), records["number"], records["has"]
         counts = self._sums(records)
@@ -266,6 +264,7 @@ class Transactions:
         outcome = records["outcome"].astype(np.int32)
         for number, (how, _, _) in resolved.items():
             outcome[number - first] = OUTCOMES.index(how)
+        queries = {n: t.first_query[1] for n, t in told.items() if t.first_query is not None}
         columns: dict[str, Any] = {name: numbers(records[name]) for name in _STORED}
         columns |= {name: numbers(records[name], there=has & bit) for name, bit in _WHERE.items()}
         columns |= {f"{op}s": numbers(counts[:, i]) for i, op in enumerate(OPS)}
@@ -285,11 +284,7 @@ class Transactions:
             "statements": numbers(statements),
             "format": formats.take(numbers(format_of)),
             "compressed": flags(records["notes"] & COMPRESSED > 0),
-            "first_query": _sparse(
-                own,
-                {n: t.first_query[1] for n, t in told.items() if t.first_query is not None},
-                pa.string(),
-            ),
+            "first_query": _sparse(own, queries, pa.string()),
         }
         for name in ("gtid", *_OF_GTID):
             found = {n: getattr(t.known, name) for n, t in told.items()}
@@ -303,11 +298,6 @@ class Transactions:
         for own, counts in self._counts:
             sums[own - first] += counts
         return sums
-
-
-def _name_at(known: list[tuple[int, str]], number: int) -> str:
-    """The name that counts at a transaction."""
-    return next(name for start, name in reversed(known) if start <= number)
 
 
 def _names(known: list[tuple[int, str]], own: np.ndarray[Any, Any]) -> pa.Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -30,15 +30,12 @@ def declare(names: Sequence[str], rows: Sequence[list[Any]], known: Fields = ())
     ``rows``."""
     named = (*PROVENANCE, *EVENT, *ROW, *STATE, *known)
     types = {field.name: arrow_type(written_type(field)) for field in named}
-    return pa.schema(
-        [
-            (name, types.get(name) or _guess([row[i] for row in rows]))
-            for i, name in enumerate(names)
-        ]
-    )
+    cells = zip(*rows, strict=True) if rows else ([] for _ in names)
+    chosen = zip(names, cells, strict=True)
+    return pa.schema([(name, types.get(name) or _guess(found)) for name, found in chosen])
 
 
-def _guess(cells: list[Any]) -> pa.DataType:
+def _guess(cells: Iterable[Any]) -> pa.DataType:
     """The narrowest type that holds each of ``cells`` exactly; text where none does."""
     there = [cell for cell in cells if cell is not None and cell is not ABSENT]
     kinds = {type(cell) for cell in there}
@@ -88,14 +85,6 @@ def _batch(rows: list[list[Any]], schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-class _Writer(Protocol):
-    def write_table(self, table: pa.Table) -> None:
-        """Write ``table`` as one group."""
-
-    def close(self) -> None:
-        """Write the file's end."""
-
-
 def write_columnar(
     sink: ByteSink, schema: pa.Schema, batches: Iterable[pa.RecordBatch], form: str
 ) -> int:
@@ -103,7 +92,6 @@ def write_columnar(
 
     The file's end is also written when ``batches`` raises, so that what was delivered can be read.
     """
-    writer: _Writer
     try:
         if form == "parquet":
             import pyarrow.parquet as pq

@@ -137,14 +137,8 @@ def _direct(path: Path) -> Iterator[ByteSink]:
     except BrokenPipeError:
         pass
     finally:
-        _drop(sink)
-
-
-def _drop(sink: IO[bytes]) -> None:
-    """Close a sink whose reader may be gone or whose disk may be full; a second call does
-    nothing."""
-    with suppress(OSError):
-        sink.close()
+        with suppress(OSError):  # its reader may be gone, its disk may be full
+            sink.close()
 
 
 @contextmanager

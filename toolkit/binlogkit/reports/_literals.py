@@ -159,6 +159,11 @@ def prepared(statement: str) -> list[str]:
     return f"{before}{stored}{after}".split(";\n")
 
 
+def prepared_lines(statement: str) -> str:
+    """The same as lines of a script."""
+    return "".join(f"{part};\n" for part in prepared(statement))
+
+
 #: The text around the hexadecimal of a prepared statement.
 PREPARED = (
     "SET @bk_sql = _utf8mb4 X'",

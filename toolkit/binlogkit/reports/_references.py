@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from binlogkit.reports._literals import prepared, quoted
+from binlogkit.reports._literals import prepared_lines, quoted
 
 if TYPE_CHECKING:
     from binlogkit.analyses.references import Reference
@@ -43,8 +43,9 @@ def reference_lines(references: Iterable[Reference]) -> dict[str, str]:
     before, after = "", ""
     for number, key in enumerate(keys, 1):
         orphans = _orphans(key)
-        before += _lines(f"SET @bk_orphans_{number} = {orphans}")
-        after += _lines(f"SET @bk_orphans = @bk_orphans + 1 - ({orphans} <=> @bk_orphans_{number})")
+        before += prepared_lines(f"SET @bk_orphans_{number} = {orphans}")
+        same = f"({orphans} <=> @bk_orphans_{number})"
+        after += prepared_lines(f"SET @bk_orphans = @bk_orphans + 1 - {same}")
     return {
         "saved": _SAVED, "checks": _SCRIPT, "before": before, "after": after,
         "restored": _RESTORED,
@@ -66,7 +67,3 @@ def _orphans(key: Reference) -> str:
         f"AS bk_child WHERE {there} AND NOT EXISTS (SELECT 1 FROM {parent} AS bk_parent WHERE "
         f"{' AND '.join(pairs)}))"
     )
-
-
-def _lines(text: str) -> str:
-    return "".join(f"{line};\n" for line in prepared(text))

@@ -17,6 +17,7 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.text_columns import Mask, Part, bytes_of, hex_texts, joined, separated, words
 from binlogkit.reports._literal_columns import conditions, literals
 from binlogkit.reports._literals import PREPARED, SAFE, escaped, identifier, quoted
+from binlogkit.reports._server_objects import Acted
 from binlogkit.reports._statements import (
     COUNTED,
     FORMS,
@@ -34,7 +35,6 @@ from binlogkit.reports._statements import (
     sentence,
     unreferred,
 )
-from binlogkit.reports._triggers import Acted
 
 
 def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int, int, int, set[Acted]]:
@@ -75,7 +75,9 @@ def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.S
         if not there.any():
             return refused
     before, after = (_prepared(parts, plans) for parts in _reads(plans))
-    for read in (_prepared(_own(plans), plans), before):
+    keys = [key.record for key, _ in plans.unreferred]
+    own = counts_referring(".".join(map(quoted, plans.table)), keys, _where(plans))
+    for read in (_prepared(own, plans), before):
         told += [*read, ";\n"] if read else []
     told += [*_run(_statement(plans), plans), f";\n{COUNTED[0]}", number, f"{COUNTED[1]}\n"]
     if after:
@@ -161,12 +163,6 @@ def _alone(plans: PlanColumns, table: str) -> list[Part]:
         text = "".join(f" AND {term}" for term in unreferred(table, keys))
         parts.append(text if rows.all() else pc.if_else(pa.array(rows), text, ""))
     return parts
-
-
-def _own(plans: PlanColumns) -> list[Part]:
-    """What counts the rows of the same table that refer to those of the statements."""
-    keys = [key.record for key, _ in plans.unreferred]
-    return counts_referring(".".join(map(quoted, plans.table)), keys, _where(plans))
 
 
 def _reads(plans: PlanColumns) -> tuple[list[Part], list[Part]]:

@@ -58,7 +58,8 @@ def plan_lines(plan: Plan, number: int) -> tuple[list[str], bool]:
     except UsageError as exc:
         return [*lines, comment(f"{number}{NO_STATEMENT[bool(plan.get('skipped'))]}{exc}")], False
     before, after = ("".join(map(str, parts)) for parts in _reads(plan))
-    own = "".join(map(str, counts_referring(*_target(plan), [_where(plan)])))
+    table = f"{quoted(plan['db'])}.{quoted(plan['table'])}"
+    own = "".join(map(str, counts_referring(table, plan.get("unreferred") or (), [_where(plan)])))
     lines += [f"{part};" for read in (own, before) for part in prepared(read) if part]
     if len(text) > LONG_STATEMENT:
         lines.append(comment(f"{len(text)}{TOO_LONG}"))
@@ -103,11 +104,6 @@ def statement(plan: Plan) -> str:
 def _where(plan: Plan) -> str:
     terms = (condition(item["column"], item["value"], item["type"]) for item in plan["where"])
     return " AND ".join(terms)
-
-
-def _target(plan: Plan) -> tuple[str, Sequence[Mapping[str, Any]]]:
-    table = f"{quoted(plan['db'])}.{quoted(plan['table'])}"
-    return table, plan.get("unreferred") or ()
 
 
 def names_of(referring: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -18,7 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from binlogkit.reports._display import display, one_line, safe_lines, shortened
-from binlogkit.reports.model import Figure, Items, Part, Report, Section, Table, Text, columns_of
+from binlogkit.reports.model import Figure, Items, Part, Report, Table, Text, columns_of
 
 _UNBROKEN = 26  # characters up to which every cell of a column stays on one line
 
@@ -28,7 +28,10 @@ def render(report: Report) -> str:
 
     Tables show their first ``limit`` rows, cells their column's ``longest``; both say so.
     """
-    sections = [_section(section) for section in report.sections]
+    sections = [
+        {"title": one_line(s.title), "intro": one_line(s.intro), "parts": list(map(_part, s.parts))}
+        for s in report.sections
+    ]
     return page(
         "report.html.jinja",
         title=one_line(report.title),
@@ -67,11 +70,6 @@ def _template(name: str) -> jinja2.Template:
 @cache
 def _source(name: str) -> str:
     return (files("binlogkit.reports") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _section(section: Section) -> dict[str, Any]:
-    parts = [_part(part) for part in section.parts]
-    return {"title": one_line(section.title), "intro": one_line(section.intro), "parts": parts}
 
 
 def _part(part: Part) -> dict[str, Any]:

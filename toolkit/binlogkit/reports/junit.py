@@ -27,11 +27,12 @@ def write_junit(
     for record in differences:
         key = (str(record["file"]), str(record["kind"]), str(record["rule"]))
         tests.setdefault(key, []).append(record)
-    suite = Element("testsuite", {"name": _safe(name)})
+    suite = Element("testsuite", {"name": printable(name)})
     failed = 0
     for (file, kind, rule), found in tests.items():
         title = f"{kind}: {rule}" if rule else kind
-        case = SubElement(suite, "testcase", {"classname": _safe(file), "name": _safe(title)})
+        named = {"classname": printable(file), "name": printable(title)}
+        case = SubElement(suite, "testcase", named)
         text = "\n".join(_line(record) for record in found[:_SHOWN])
         if kind in _FAILING:
             failed += 1
@@ -56,9 +57,4 @@ def _line(record: Mapping[str, Any]) -> str:
     place = f"at {record['pos']}" + ("" if record["inner"] is None else f"/{record['inner']}")
     row = "" if record["row"] is None else f", row {record['row']}"
     said = f"{record['column']}: {record['ours']} / {record['theirs']}: {record['reason']}"
-    return _safe(f"{place}{row}, {said}; {record['proof']}")
-
-
-def _safe(text: str) -> str:
-    """On one line, without what XML cannot hold."""
-    return printable(text)
+    return printable(f"{place}{row}, {said}; {record['proof']}")

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from binlogkit.errors import BinlogKitError, UsageError, printable
@@ -104,9 +104,12 @@ def write_records(
     """
     readable = _UpToError(records)
     wanted = _First(readable, output.most)
-    first, stream = _peek(wanted)
+    stream = iter(wanted)
+    first = next(stream, None)
     if first is None:
         readable.complain()
+    else:
+        stream = chain((first,), stream)
     names = names or field_names(declared) or None
     count = _write_records(first, stream, output, names, view, declared)
     count = wanted.of_all(count, output)
@@ -152,11 +155,7 @@ def _with_times(
         yield row
 
 
-def write_batches(
-    schema: pa.Schema,
-    batches: Iterable[pa.RecordBatch],
-    output: Output,
-) -> int:
+def write_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], output: Output) -> int:
     """Write Arrow record batches of the contract's records; returns how many rows.
 
     Text columns named ``before``, ``after``, ``flags``, ``fields``, ``values`` or ``unknown`` hold
@@ -169,11 +168,7 @@ def write_batches(
     return count
 
 
-def _write_batches(
-    schema: pa.Schema,
-    batches: Iterable[pa.RecordBatch],
-    output: Output,
-) -> int:
+def _write_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], output: Output) -> int:
     import pyarrow as pa
 
     from binlogkit.reports import _arrow, _columnar
@@ -258,12 +253,6 @@ class _FirstRows(_First["pa.RecordBatch"]):
                 yield part
 
 
-def _peek(records: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, Iterator[Any]]:
-    stream = iter(records)
-    first = list(islice(stream, 1))
-    return (first[0] if first else None), chain(first, stream)
-
-
 def _chosen(output: Output, known: Sequence[str], view: Sequence[str] | None) -> list[str]:
     """The columns to show: the user's, else a table's view if present, else all."""
     if output.columns is not None:
@@ -311,18 +300,13 @@ def _write_blocks(sink: ByteSink, batches: Iterable[pa.RecordBatch], output: Out
     at_once = output.live or is_terminal(output.path)
     count = 0
     for batch in batches:
-        for part in _in_parts(batch):
+        for start in range(0, batch.num_rows, _LINES):  # which bounds the lines in memory
+            part = batch.slice(start, _LINES)
             sink.write(lines(part))
             count += part.num_rows
             if at_once:
                 sink.flush()
     return count
-
-
-def _in_parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch in slices of a few thousand rows, which bounds the lines in memory."""
-    for start in range(0, batch.num_rows, _LINES):
-        yield batch.slice(start, _LINES)
 
 
 def _write_cells(

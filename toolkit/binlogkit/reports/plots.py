@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,6 @@ def timeline(frame: Any, ax: Axes | None = None) -> Axes:
     """Row changes per minute by operation (frame: ``audit.by_minute``)."""
     rows = sorted(records_of(frame, ["minute", *_OPS]), key=lambda row: _seconds(row["minute"]))
     ax = _axes(ax, (9, 3.2))
-    _bare(ax)
     if not rows:
         return _empty(ax, "no row changes")
     minutes = [_seconds(row["minute"]) for row in rows]
@@ -54,7 +53,7 @@ def timeline(frame: Any, ax: Axes | None = None) -> Axes:
     for op, colour in _OPS.items():
         values = [int(row[op] or 0) for row in rows]
         if any(values):
-            _minutes(ax, minutes, base, values, colour, _total(op, values))
+            _minutes(ax, minutes, base, values, facecolors=colour, label=_total(op, values))
         base = [low + value for low, value in zip(base, values, strict=True)]
     _time_axis(ax, minutes)
     _count_axis(ax.yaxis)
@@ -67,14 +66,13 @@ def timeline(frame: Any, ax: Axes | None = None) -> Axes:
 def tables(frame: Any, ax: Axes | None = None, *, top: int = 15) -> Axes:
     """Row changes by table, most changed first (frame: ``audit.by_table``); the rest are summed."""
     needed = ["db", "table", *_OPS]
-    rows = sorted(records_of(frame, needed), key=lambda row: -_sum(row, _OPS))
+    rows = sorted(records_of(frame, needed), key=lambda row: -sum(int(row[op] or 0) for op in _OPS))
     shown, rest = rows[:top], rows[top:]
     labels = [_label(f"{row['db']}.{row['table']}") for row in shown]
     if rest:
         labels.append(f"{len(rest):,} other tables")
         shown = [*shown, {op: sum(int(row[op] or 0) for row in rest) for op in _OPS}]
     ax = _axes(ax, (9, 1.2 + 0.28 * max(1, len(shown))))
-    _bare(ax)
     if not shown:
         return _empty(ax, "no row changes")
     left = [0] * len(shown)
@@ -98,9 +96,10 @@ def largest_transactions(frame: Any, ax: Axes | None = None, *, top: int = 15) -
     """The largest transactions by their bytes in the log (frame: ``log.transactions()``)."""
     from matplotlib.ticker import EngFormatter
 
-    rows = sorted(records_of(frame, ["file", "pos", "size", "rows", "outcome"]), key=_by_size)[:top]
+    rows = records_of(frame, ["file", "pos", "size", "rows", "outcome"])
+    rows.sort(key=lambda row: (-_size(row), str(row["file"]), int(row["pos"])))
+    rows = rows[:top]
     ax = _axes(ax, (9, 1.2 + 0.28 * max(1, len(rows))))
-    _bare(ax)
     if not rows:
         return _empty(ax, "no transactions")
     kinds = [str(row["outcome"]) for row in rows]
@@ -112,7 +111,9 @@ def largest_transactions(frame: Any, ax: Axes | None = None, *, top: int = 15) -
         )  # fmt: skip
     counts = [f"{int(row['rows'] or 0):,} rows" for row in rows]
     _bar_ends(ax, [_size(row) for row in rows], counts)
-    _names(ax, [_label(f"{_base_name(row['file'])}:{row['pos']}") for row in rows])
+    files = [str(row["file"]) for row in rows]
+    names = [file.rstrip("/").rpartition("/")[2] or file for file in files]
+    _names(ax, [_label(f"{n}:{row['pos']}") for n, row in zip(names, rows, strict=True)])
     ax.xaxis.set_major_formatter(EngFormatter(unit="B"))
     ax.set_xlabel("bytes in the log")
     _legend(ax)
@@ -135,20 +136,16 @@ def picture(plot: Callable[[Any, Axes], Axes], frame: Any) -> bytes:
 
 
 def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """``ax``, or the axes of a new figure of ``size`` inches."""
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
+    """``ax``, or the axes of a new figure of ``size`` inches, in a plain style: no box, light
+    grid."""
+    if ax is None:
+        import matplotlib.pyplot as plt
 
-    _, made = plt.subplots(figsize=size, layout="constrained")
-    return made
-
-
-def _bare(ax: Axes) -> None:
-    """A plain style: no box, a light grid behind the data."""
+        _, ax = plt.subplots(figsize=size, layout="constrained")
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.set_axisbelow(True)
     ax.tick_params(length=0, labelsize=9)
+    return ax
 
 
 def _empty(ax: Axes, text: str) -> Axes:
@@ -158,12 +155,7 @@ def _empty(ax: Axes, text: str) -> Axes:
 
 
 def _minutes(
-    ax: Axes,
-    minutes: Sequence[int],
-    base: Sequence[int],
-    values: Sequence[int],
-    colour: str,
-    label: str,
+    ax: Axes, minutes: Sequence[int], base: Sequence[int], values: Sequence[int], **how: Any
 ) -> None:
     """One bar per minute as a single artist: a week has ten thousand.
 
@@ -178,7 +170,7 @@ def _minutes(
         for x, low, value in zip(map(_days, minutes), base, values, strict=True)
         if value
     ]
-    ax.add_collection(PolyCollection(bars, facecolors=colour, linewidths=0, label=label))
+    ax.add_collection(PolyCollection(bars, linewidths=0, **how))
 
 
 def _seconds(moment: Any) -> int:
@@ -259,34 +251,21 @@ def _total(op: str, values: Sequence[int]) -> str:
     return f"{op} {sum(values):,}"
 
 
-def _sum(row: dict[str, Any], names: Iterable[str]) -> int:
-    return sum(int(row[name] or 0) for name in names)
-
-
 def _size(row: dict[str, Any]) -> int:
     return int(row["size"] or 0)
-
-
-def _by_size(row: dict[str, Any]) -> tuple[int, str, int]:
-    return -_size(row), str(row["file"]), int(row["pos"])
-
-
-def _base_name(file: Any) -> str:
-    return str(file).rstrip("/").rpartition("/")[2] or str(file)
 
 
 def _label(text: str) -> str:
     """A name as it can be drawn: printable, in letters of an installed font, not too long."""
     letters = _letters()
-    shown = "".join(c if ord(c) in letters else _number(c) for c in printable(text))
+    shown = "".join(
+        c if ord(c) in letters else c.encode("unicode_escape").decode("ascii")
+        for c in printable(text)
+    )
     if len(shown) > _WIDEST:
         half = _WIDEST // 2
         shown = f"{shown[:half]}…{shown[-half + 1 :]}"
     return shown
-
-
-def _number(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
 
 
 @cache

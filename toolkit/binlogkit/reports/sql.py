@@ -27,11 +27,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from binlogkit.reports._foreign_keys import foreign_key_lines
 from binlogkit.reports._literals import comment, identifier, literal
 from binlogkit.reports._references import reference_lines
+from binlogkit.reports._server_objects import Acted, foreign_key_lines, trigger_lines
 from binlogkit.reports._statements import Plan, plan_lines, statement
-from binlogkit.reports._triggers import Acted, trigger_lines
 
 if TYPE_CHECKING:
     from binlogkit.analyses.undoing.plans import Chunk

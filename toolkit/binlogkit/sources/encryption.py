@@ -18,10 +18,11 @@ from __future__ import annotations
 import hashlib
 import io
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO, cast
 
 from binlogkit.constants import BINLOG_MAGIC, ENCRYPTED_MAGIC
-from binlogkit.errors import DamageError, InputError, MalformedEventError, TruncatedEventError
+from binlogkit.errors import InputError, MalformedEventError, TruncatedEventError
 from binlogkit.sources.keyring import KEY_LENGTH, KeyFiles, Secret, read_key, read_keyring
 from binlogkit.sources.layers import Layer, Lookahead
 
@@ -30,6 +31,7 @@ VERSION = 1
 _KEY_ID, _PASSWORD, _VECTOR = 1, 2, 3
 _PASSWORD_LENGTH, _VECTOR_LENGTH = 32, 16
 _BLOCK = 16
+_FIELD = "encryption_header"
 _NONCE_LENGTH = 8
 
 
@@ -47,10 +49,10 @@ def read_header(name: str, data: bytes) -> EncryptionHeader:
 
     Errors: :class:`DamageError`; :class:`InputError` for a version that is not known.
     """
+    damage = partial(MalformedEventError, name)
     if len(data) < HEADER_LENGTH:
-        raise TruncatedEventError(
-            name, 0, f"the file ends {len(data)} bytes into its encryption header"
-        )
+        what = f"the file ends {len(data)} bytes into its encryption header"
+        raise TruncatedEventError(name, 0, what)
     version = data[len(ENCRYPTED_MAGIC)]
     if version != VERSION:
         raise InputError(name, f"encrypted in a way that is not known (version {version})")
@@ -63,17 +65,13 @@ def read_header(name: str, data: bytes) -> EncryptionHeader:
             length = {_PASSWORD: _PASSWORD_LENGTH, _VECTOR: _VECTOR_LENGTH}.get(kind, -1)
         fields[kind] = data[at + 1 : at + 1 + length]
         if length < 0 or at + 1 + length > HEADER_LENGTH:
-            raise _damage(name, at, f"field {kind} of the encryption header is not sound")
+            raise damage(at, f"field {kind} of the encryption header is not sound", _FIELD)
         at += 1 + length
     missing = {_KEY_ID, _PASSWORD, _VECTOR} - fields.keys()
     if missing:
-        raise _damage(name, at, f"the encryption header lacks field {min(missing)}")
+        raise damage(at, f"the encryption header lacks field {min(missing)}", _FIELD)
     key_id = fields[_KEY_ID].decode("utf-8", "backslashreplace")
     return EncryptionHeader(key_id, fields[_PASSWORD], fields[_VECTOR])
-
-
-def _damage(name: str, offset: int, reason: str) -> DamageError:
-    return MalformedEventError(name, offset, reason, "encryption_header")
 
 
 def decrypted(file: Lookahead, name: str, keys: KeyFiles) -> Decrypted:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType, event_type_name
 from binlogkit.errors import InputError, MalformedEventError
@@ -63,34 +64,27 @@ def refuse_encrypted(name: str, server_version: str, type_code: int, end: int) -
     (MariaDB's ``log_event.h``, ``Start_encryption_log_event``).
     """
     if type_code == _MARIADB_START_ENCRYPTION and is_mariadb(server_version):
-        known = event_type_name(type_code)
-        raise InputError(
-            name, f"encrypted by MariaDB from {end} on ({known}), which is not supported"
-        )
+        what = f"encrypted by MariaDB from {end} on ({event_type_name(type_code)})"
+        raise InputError(name, f"{what}, which is not supported")
 
 
 def format_of(name: str, pos: int, data: bytes) -> LogFormat:
     """The format that a whole format description event ``data`` announces."""
+    malformed = partial(MalformedEventError, name, pos)
     body = data[HEADER_LENGTH:]
     if len(body) < _FIXED:
-        raise MalformedEventError(name, pos, "a format description is too short", "server_version")
+        raise malformed("a format description is too short", "server_version")
     server_version = body[2:52].split(b"\0", 1)[0].decode("ascii", "backslashreplace")
     version = int.from_bytes(body[:2], "little")
     if version != VERSION:
-        raise MalformedEventError(
-            name, pos, f"a format description of version {version}", "binlog_version"
-        )
+        raise malformed(f"a format description of version {version}", "binlog_version")
     header_length = body[56]
     if header_length < HEADER_LENGTH:
-        raise MalformedEventError(
-            name, pos, f"a header length of {header_length}", "event_header_length"
-        )
+        raise malformed(f"a header length of {header_length}", "event_header_length")
     algorithm = CHECKSUM_UNDEFINED
     first = (5, 3, 0) if is_mariadb(server_version) else (5, 6, 1)
     if version_tuple(server_version) >= first and len(body) >= _FIXED + 1 + CHECKSUM_LENGTH:
         algorithm = body[-1 - CHECKSUM_LENGTH]
     if algorithm not in (CHECKSUM_OFF, CHECKSUM_CRC32, CHECKSUM_UNDEFINED):
-        raise MalformedEventError(
-            name, pos, f"unknown checksum algorithm {algorithm}", "checksum_algorithm"
-        )
+        raise malformed(f"unknown checksum algorithm {algorithm}", "checksum_algorithm")
     return LogFormat(version, header_length, algorithm, server_version)

@@ -98,7 +98,8 @@ class LogReader:
                 event = self._next()
                 self._tell_dump()
             except DamageError as error:
-                self._tell_dump(_claimed_size(self._stream))
+                # The size as its header has it, in v1, v3 and v4 alike.
+                self._tell_dump(int.from_bytes(self._stream.peek(4, 9), "little"))
                 if self._on_damage == "stop":
                     raise
                 if not self._recover(error):
@@ -187,12 +188,8 @@ class LogReader:
         if header.size < header_length:
             header = self._short(pos, header, head)
         if self._recovery.absurd(header, pos, self.format):
-            raise MalformedEventError(
-                self.name,
-                pos,
-                f"it claims {header.size} bytes, and its log_pos is {header.log_pos}",
-                "event_size",
-            )
+            claim = f"it claims {header.size} bytes, and its log_pos is {header.log_pos}"
+            raise MalformedEventError(self.name, pos, claim, "event_size")
         there = stream.available(header.size)
         if there < header.size:
             if not self._recovery.likely(header, pos, self.format):
@@ -272,12 +269,8 @@ class LogReader:
     def _contradicted(self, pos: int, end: int) -> None:
         """The event at ``pos`` is damaged: checksums of those after it match, and it has none."""
         self.format = with_checksums(self.format)
-        error = MalformedEventError(
-            self.name,
-            pos,
-            "it says nothing of checksums and has none that matches; those behind it have",
-            "checksum_algorithm",
-        )
+        what = "it says nothing of checksums and has none that matches; those behind it have"
+        error = MalformedEventError(self.name, pos, what, "checksum_algorithm")
         if self._on_damage == "stop":
             raise error
         self._report(error, end)
@@ -288,17 +281,12 @@ class LogReader:
         if self.format.checksummed(header.type_code):
             end -= CHECKSUM_LENGTH
             if end < header.length:
-                raise MalformedEventError(
-                    self.name, pos, "the event is too short for its checksum", "checksum"
-                )
+                what = "the event is too short for its checksum"
+                raise MalformedEventError(self.name, pos, what, "checksum")
             checksum = self._verify(pos, header, data)
         elif self._recovery.leads_nowhere(header, pos, self.format):
-            raise MalformedEventError(
-                self.name,
-                pos,
-                f"its size, {header.size} bytes, and log_pos {header.log_pos} lead to no event",
-                "event_size",
-            )
+            what = f"its size, {header.size} bytes, and log_pos {header.log_pos} lead to no event"
+            raise MalformedEventError(self.name, pos, what, "event_size")
         return RawEvent.framed(self.name, pos, header, data, end, checksum, self.format.version)
 
     def _verify(self, pos: int, header: EventHeader, data: bytes) -> str:
@@ -311,8 +299,3 @@ class LogReader:
             raise error
         self._report(error, pos + header.size)
         return "bad"
-
-
-def _claimed_size(stream: ByteStream) -> int:
-    """The size of the event at the stream's place, as its header has it (v1, v3 and v4 alike)."""
-    return int.from_bytes(stream.peek(4, 9), "little")

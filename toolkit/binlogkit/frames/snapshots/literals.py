@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from binlogkit._kernel.charsets import SINGLE_BYTE, canonical, decode
+from binlogkit.frames.arrow_types import field_facts
 from binlogkit.frames.snapshots.cells import UNKNOWN, Misread, text_readers, timestamp_of
 from binlogkit.frames.snapshots.inserts import HEX, NULL, NUMBER, STRING, Literal
 from binlogkit.rows.schema import ColumnDefinition
@@ -47,8 +48,7 @@ def reader_of(column: ColumnDefinition, made: pa.Field, dialect: Dialect) -> Rea
 
     ``made``: the column's field in decoded rows.
     """
-    kind = (made.metadata or {}).get(b"binlogkit:kind", b"text").decode()
-    read = _READERS[kind](column, made, dialect)
+    read = _READERS[field_facts(made).get("kind", "text")](column, made, dialect)
 
     def cell(literal: Literal) -> Any:
         return None if literal[0] == NULL else read(literal)
@@ -56,15 +56,12 @@ def reader_of(column: ColumnDefinition, made: pa.Field, dialect: Dialect) -> Rea
     return cell
 
 
-def _integer(_: ColumnDefinition, __: pa.Field, ___: Dialect) -> Read:
-    def read(literal: Literal) -> int:
-        what, value = literal
-        text = value.decode("latin-1") if what == STRING else value
-        if what == HEX or not re.fullmatch(r"-?0*\d{1,20}", text, re.ASCII):
-            raise Misread("no integer")
-        return int(text)
-
-    return read
+def _integer(literal: Literal) -> int:
+    what, value = literal
+    text = value.decode("latin-1") if what == STRING else value
+    if what == HEX or not re.fullmatch(r"-?0*\d{1,20}", text, re.ASCII):
+        raise Misread("no integer")
+    return int(text)
 
 
 def _bits(column: ColumnDefinition, _: pa.Field, __: Dialect) -> Read:
@@ -98,9 +95,7 @@ def _float(column: ColumnDefinition, _: pa.Field, dialect: Dialect) -> Read:
 
 
 def _of_text(column: ColumnDefinition, made: pa.Field, dialect: Dialect) -> Read:
-    facts = made.metadata or {}
-    kind = facts[b"binlogkit:kind"].decode()
-    scale = column.scale or 0
+    kind, scale = field_facts(made)["kind"], column.scale or 0
     read_text = text_readers(kind, column.length or 10, scale)
     assert read_text is not None
 
@@ -130,8 +125,7 @@ def _binary(column: ColumnDefinition, _: pa.Field, __: Dialect) -> Read:
 
 
 def _text(column: ColumnDefinition, made: pa.Field, dialect: Dialect) -> Read:
-    json = (made.metadata or {}).get(b"binlogkit:kind") == b"json"
-    own = "utf8mb4" if json else canonical(column.charset or "")
+    own = "utf8mb4" if field_facts(made).get("kind") == "json" else canonical(column.charset or "")
 
     def read(literal: Literal) -> Any:
         what, value = literal
@@ -188,7 +182,7 @@ def _labels(column: ColumnDefinition, made: pa.Field, dialect: Dialect) -> Read:
 
 
 _READERS: dict[str, Callable[[ColumnDefinition, pa.Field, Dialect], Read]] = {
-    **dict.fromkeys(("integer", "year"), _integer),
+    **dict.fromkeys(("integer", "year"), lambda *_: _integer),
     "bit": _bits,
     "float": _float,
     "double": lambda *_: _number,

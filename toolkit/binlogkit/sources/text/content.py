@@ -33,18 +33,19 @@ def events_in_text(file: BinaryIO, name: str, head: bytes) -> BinaryIO:
 
     ``head``: its first bytes.
     """
-    if not _is_text(head):
+    mark, decoder = decoder_of(head)
+    if mark != _UTF16_MARK and head.translate(None, _CONTROL) != head:
         return file
-    text = _decoded(head)
+    text = decoder.decode(head[mark:])
     statements = HOLDS_EVENTS.search(text) is not None
     if not statements or EVENT_DUMP.search(text):
         dumps = _shown(name, head)
         if dumps is _Shown.IMAGE:
             return cast(BinaryIO, _HexImage(name, file))
         if dumps is _Shown.EVENTS:
-            return _loose(name, _dumped_events(name, file))
+            return cast(BinaryIO, LooseEvents(name, _dumped_events(name, file)))
     pieces = BinlogText(name, file, bare=not statements)
-    return _loose(name, _some(name, pieces, text))
+    return cast(BinaryIO, LooseEvents(name, _some(name, pieces, text)))
 
 
 def _some(name: str, pieces: Iterable[Piece], text: str) -> Iterator[Piece]:
@@ -55,20 +56,6 @@ def _some(name: str, pieces: Iterable[Piece], text: str) -> Iterator[Piece]:
         yield piece
     if none:
         raise NotABinlogError(name, _DECODED if _DECODED_MARK in text else _ONLY_TEXT)
-
-
-def _loose(name: str, pieces: Iterable[Piece]) -> BinaryIO:
-    return cast(BinaryIO, LooseEvents(name, pieces))
-
-
-def _is_text(head: bytes) -> bool:
-    mark, _ = decoder_of(head[:4])
-    return mark == _UTF16_MARK or head.translate(None, _CONTROL) == head
-
-
-def _decoded(head: bytes) -> str:
-    mark, decoder = decoder_of(head)
-    return decoder.decode(head[mark:])
 
 
 class _HexImage(ShownFile):

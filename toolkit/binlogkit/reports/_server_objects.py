@@ -1,9 +1,14 @@
-"""Foreign keys that the log does not show: the script asks the server for them when it runs.
+"""What acts on a script's statements and the log does not show: the server is asked when it runs.
 
 A log that begins after its tables were created, or a table of another database, may hide foreign
 keys. Through one of them a DELETE, or an UPDATE of a referenced column, would delete or change rows
 that nothing counts. The server lists those of tables on which the account has some privilege
 (manual, "The INFORMATION_SCHEMA KEY_COLUMN_USAGE Table"; 5.7.22, 8.0.31, 9.7.4).
+
+Triggers no session can switch off. What they write in the statement's row is read back; what they
+write elsewhere the script cannot know. The log shows neither all of them nor those that exist when
+the script is run; ``information_schema.TRIGGERS`` lists those for whose tables the account has the
+privilege TRIGGER (manual, "The INFORMATION_SCHEMA TRIGGERS Table").
 """
 
 from __future__ import annotations
@@ -11,12 +16,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from binlogkit.reports._literals import among, prepared
+from binlogkit.reports._literals import among, prepared_lines
 
 if TYPE_CHECKING:
     from binlogkit.analyses.references import Reference
-    from binlogkit.reports._triggers import Acted
 
+#: Database, table, insert, update or delete, and a column that an update sets, else nothing.
+Acted = tuple[str, str, str, str]
+_EVENT = ("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "EVENT_MANIPULATION")
 _NAMES = ("TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME")
 _COLUMN, _REFERENCED = (tuple(f"k.{of}{name}" for name in _NAMES) for of in ("", "REFERENCED_"))
 _RULES = ("DELETE_RULE", "UPDATE_RULE")
@@ -54,5 +61,18 @@ def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, m
         "ON c.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND c.TABLE_NAME = k.TABLE_NAME AND "
         f"c.CONSTRAINT_NAME = k.CONSTRAINT_NAME WHERE ({' OR '.join(found)}){unknown})"
     )
-    lines = "".join(f"{line};\n" for line in prepared(sql))
-    return f"-- Foreign keys that are not in the log and act on these statements\n{lines}"
+    head = "-- Foreign keys that are not in the log and act on these statements\n"
+    return head + prepared_lines(sql)
+
+
+def trigger_lines(acted: Collection[Acted]) -> str:
+    """The lines that look for triggers that these statements fire."""
+    if not acted:
+        return ""
+    events = ((db, table, kind.upper()) for db, table, kind in sorted({one[:3] for one in acted}))
+    name = "CONCAT_WS('.', TRIGGER_SCHEMA, TRIGGER_NAME)"
+    found = (
+        f"SET @bk_triggers = (SELECT GROUP_CONCAT({name} ORDER BY 1 SEPARATOR ', ') FROM "
+        f"information_schema.TRIGGERS WHERE {among(_EVENT, events)})"
+    )
+    return f"-- Triggers that these statements set off\n{prepared_lines(found)}"
