@@ -10,7 +10,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.constants import CHECKSUM_LENGTH, EventType
 from binlogkit.events.explain.walk import EventWalk
-from binlogkit.frames.explain_records import explain_records
+from binlogkit.frames.event_records import explain_records
 
 Log = Any  # of conftest.py, which is no module to import
 # A leaf's meaning may stand in the name of the column or value above it.

@@ -322,14 +322,6 @@ def _ymdhms(content: bytes) -> tuple[str, str]:
     )
 
 
-def _date(content: bytes) -> str:
-    return f'"{_ymdhms(content)[0]}"'
-
-
-def _datetime(content: bytes) -> str:
-    return '"{} {}"'.format(*_ymdhms(content))
-
-
 def _time(content: bytes) -> str:
     negative, whole, micros = _packed(content)
     hour, minute, second = whole >> 12, whole >> 6 & 63, whole & 63
@@ -347,8 +339,10 @@ _SCALARS: dict[int, Callable[[int, memoryview], str]] = {
 }
 _OPAQUES: dict[int, Callable[[bytes], str]] = {
     ColumnType.NEWDECIMAL: _decimal,
-    ColumnType.DATE: _date,
+    ColumnType.DATE: lambda content: '"{}"'.format(*_ymdhms(content)),
     ColumnType.TIME: _time,
-    ColumnType.DATETIME: _datetime,
-    ColumnType.TIMESTAMP: _datetime,
+    **dict.fromkeys(
+        (ColumnType.DATETIME, ColumnType.TIMESTAMP),
+        lambda content: '"{} {}"'.format(*_ymdhms(content)),
+    ),
 }

@@ -10,19 +10,53 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from binlogkit.cli.connection_options import connection_options, settings_of
 from binlogkit.cli.help import Command
+from binlogkit.cli.options import apply
 from binlogkit.cli.progress import PATIENCE
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.signals import on_signals
+from binlogkit.sources.connection import (
+    PASSWORD_VARIABLE,
+    SSL_MODES,
+    URL_OPTIONS,
+    ServerSettings,
+    server_settings,
+)
 
 if TYPE_CHECKING:
     from binlogkit.sources.server.capture import Captured, Progress
     from binlogkit.sources.server.resume import Stop
 
+_connection_options = apply(
+    click.option("--host", help="The server  [default: localhost]"),
+    click.option("--port", type=click.IntRange(1, 65535), help="Its port  [default: 3306]"),
+    click.option("--socket", metavar="PATH", help="Its Unix socket, instead of host and port."),
+    click.option("--user", help="The account  [default: root]"),
+    click.option(
+        "--defaults-file",
+        metavar="FILE",
+        help="An option file; its groups [client] and [binlogkit] give the password "
+        f"(else: environment variable {PASSWORD_VARIABLE}, or a prompt) and what no option does.",
+    ),
+    click.option(
+        "--ssl-mode",
+        type=click.Choice([mode.upper() for mode in SSL_MODES], case_sensitive=False),
+        help="TLS  [default: PREFERRED; VERIFY_CA with a CA]",
+    ),
+    click.option("--ssl-ca", metavar="FILE", help="CA certificates (PEM)."),
+    click.option("--ssl-capath", metavar="DIR", help="A folder of CA certificates."),
+    click.option("--ssl-cert", metavar="FILE", help="A certificate of your own (PEM)."),
+    click.option("--ssl-key", metavar="FILE", help="Its key."),
+    click.option(
+        "--server-public-key-path",
+        metavar="FILE",
+        help="The server's RSA key, which keeps passwords secret where there is no TLS.",
+    ),
+)
+
 
 @click.command("capture", cls=Command)
-@connection_options
+@_connection_options
 @click.option("--out", required=True, metavar="DIR", help="The folder (made with mode 0700).")
 @click.option("--follow", is_flag=True, help="Continue until SIGINT or SIGTERM.")
 @click.option("--start-log", metavar="NAME", help="Begin with this log; else with the first one.")
@@ -64,7 +98,7 @@ def command(**arguments: Any) -> int:
     from binlogkit.log.capture import capture
 
     follow = arguments["follow"]
-    server = settings_of(arguments)
+    server = _settings_of(arguments)
     with _signals() as stop, _meter() as progress:
         done = capture(
             server,
@@ -83,6 +117,12 @@ def command(**arguments: Any) -> int:
     if done.stopped and not follow:  # it is not all that the server has
         raise KeyboardInterrupt
     return status
+
+
+def _settings_of(arguments: dict[str, Any]) -> ServerSettings:
+    """Take the options out of a command's arguments."""
+    names = ("host", "port", "user", *URL_OPTIONS)
+    return server_settings(**{name: arguments.pop(name) for name in names})
 
 
 def _report(done: Captured) -> int:

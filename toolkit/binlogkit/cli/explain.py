@@ -49,7 +49,7 @@ def command(**arguments: Any) -> int:
 
     As a table it is a text to read; in the other formats one record per field.
     """
-    from binlogkit.frames.explain_records import explain_records
+    from binlogkit.frames.event_records import explain_records
     from binlogkit.frames.fields.ledger import EXPLAIN
     from binlogkit.log.explain import Explanation, explanations
     from binlogkit.reports.output import write_records

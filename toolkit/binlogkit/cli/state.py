@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from binlogkit.cli.engine import engine_options, landing_of, only, position, spark_of
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
+    apply,
     base_options,
     index_option,
     input_options,
@@ -25,11 +26,23 @@ from binlogkit.errors import UsageError
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from binlogkit.log.states.table_state import TableState
     from binlogkit.reports.output import Output
     from binlogkit.spark.landing import Landing
 
 _LOG = logging.getLogger(__name__)
+_engine_options = apply(
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "spark"]),
+        default="local",
+        show_default=True,
+        help="Where it runs: this process, or Spark's tasks.",
+    ),
+    click.option("--master", metavar="URL", help="The Spark master; else local[*]."),
+)
 
 
 @click.command("state", cls=Command)
@@ -42,7 +55,7 @@ _LOG = logging.getLogger(__name__)
 @base_options
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @index_option
-@engine_options
+@_engine_options
 @output_options
 def command(**arguments: Any) -> int:
     """One record per row that the table held: its values, and the unknown columns.
@@ -54,8 +67,8 @@ def command(**arguments: Any) -> int:
     """
     from binlogkit.reports.text import write_state, write_states
 
-    landing = landing_of(arguments)
-    spark = spark_of(arguments)
+    landing = _landing_of(arguments)
+    spark = _spark_of(arguments)
     if landing is None:
         arrow_without_pandas()
     output = output_of(arguments)
@@ -91,8 +104,8 @@ def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, A
     """A landed table's state, folded here or by Spark's tasks."""
     from binlogkit.reports.text import write_state
 
-    only(arguments, "table", "at")
-    tables, at = arguments["table"], position(arguments["at"])
+    _only(arguments, "table", "at")
+    tables, at = arguments["table"], _position(arguments["at"])
     if len(tables) != 1:
         raise UsageError("of a landing one --table is asked for")
     if spark is None:
@@ -164,3 +177,44 @@ def tell_state(
         complain(f"{name}: {text}")
     for assumed in assumes:
         _LOG.info("%s: assumed: %s", name, assumed)
+
+
+def _spark_of(arguments: dict[str, Any]) -> SparkSession | None:
+    """Take the engine out of a command's arguments; Spark's session, where it is Spark."""
+    engine, master = arguments.pop("engine"), arguments.pop("master")
+    if engine != "spark":
+        if master is not None:
+            raise UsageError("--master is of --engine spark")
+        return None
+    from binlogkit.spark import session
+
+    return session(master=master or "local[*]")
+
+
+def _landing_of(arguments: Mapping[str, Any]) -> Landing | None:
+    """The landing that a command's only argument names, if it is the folder of one."""
+    files = arguments["files"]
+    if len(files) != 1 or not (Path(files[0]) / "landings" / "_delta_log").is_dir():
+        return None
+    from binlogkit.spark.landing import Landing
+
+    return Landing(files[0])
+
+
+def _only(arguments: Mapping[str, Any], *allowed: str) -> None:
+    """UsageError: an option was given that a landing, or Spark, has no use for."""
+    plain = {"files", "on_damage", "duplicates", *allowed}
+    given = [name for name, value in arguments.items() if value not in (None, (), False)]
+    for name in given:
+        if name not in plain:
+            raise UsageError(f"--{name.replace('_', '-')} is not for a landing")
+
+
+def _position(text: str | None) -> tuple[str, int] | None:
+    """``FILE:POS``. UsageError: it is none."""
+    if text is None:
+        return None
+    file, _, pos = text.rpartition(":")
+    if not file or not pos.isdecimal():
+        raise UsageError(f"not a position: {text!r} (write FILE:POS)")
+    return file, int(pos)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from enum import IntEnum
 from typing import Any, TypeAlias
 
 from binlogkit._kernel.cursor import Cursor, decoded
@@ -14,6 +15,11 @@ from binlogkit.sources.raw import RawEvent
 def hidden(default: Any = ()) -> Any:
     """A field that only whoever writes the event again needs; records leave it out."""
     return field(default=default, metadata={"record": False})
+
+
+def code_name(enum: type[IntEnum], code: int) -> str:
+    """The name of a code, or its number where it has none."""
+    return enum(code).name if code in enum._value2member_map_ else str(code)
 
 
 def padded_text(cursor: Cursor, length: int, field: str, encoding: str = "utf-8") -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.errors import MalformedEventError
-from binlogkit.events.base import ParseContext, TypedFields, hidden, reads, whole_packed
+from binlogkit.events.base import ParseContext, TypedFields, code_name, hidden, reads, whole_packed
 from binlogkit.limits import limit, limit_error
 from binlogkit.sources.layers import ByteStream, RoomLayer, read_into
 from binlogkit.sources.raw import RawEvent, parse_header
@@ -63,9 +63,8 @@ def _payload(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Transactio
     values = {k: whole_packed(p, names[k]) for k, p in stored.last.items() if k in names}
     size = values.get(_SIZE, cursor.left)
     code = values.get(_TYPE, int(Compression.NONE))
-    name = Compression(code).name if code in Compression._value2member_map_ else str(code)
     return TransactionPayload(
-        size, name, values.get(_UNCOMPRESSED), cursor.read(size, "payload"),
+        size, code_name(Compression, code), values.get(_UNCOMPRESSED), cursor.read(size, "payload"),
         stored.others(*names), stored.order,
     )  # fmt: skip
 

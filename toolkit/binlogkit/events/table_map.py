@@ -40,12 +40,16 @@ def _numbers(cursor: Cursor, name: str) -> tuple[int, ...]:
     return tuple(values)
 
 
-def _default_charset(cursor: Cursor, name: str) -> DefaultCharset:
-    default = cursor.packed(name)
+def _pairs(cursor: Cursor, name: str, odd: str) -> tuple[tuple[int, int], ...]:
     rest = _numbers(cursor, name)
     if len(rest) % 2:
-        raise cursor.fail(name, "a column without a collation")
-    return DefaultCharset(default, tuple(zip(rest[::2], rest[1::2], strict=True)))
+        raise cursor.fail(name, odd)
+    return tuple(zip(rest[::2], rest[1::2], strict=True))
+
+
+def _default_charset(cursor: Cursor, name: str) -> DefaultCharset:
+    default = cursor.packed(name)
+    return DefaultCharset(default, _pairs(cursor, name, "a column without a collation"))
 
 
 def _names(cursor: Cursor, name: str) -> tuple[str, ...]:
@@ -72,10 +76,7 @@ def _simple_key(cursor: Cursor, name: str) -> tuple[tuple[int, int], ...]:
 
 
 def _prefix_key(cursor: Cursor, name: str) -> tuple[tuple[int, int], ...]:
-    rest = _numbers(cursor, name)
-    if len(rest) % 2:
-        raise cursor.fail(name, "a key column without a prefix length")
-    return tuple(zip(rest[::2], rest[1::2], strict=True))
+    return _pairs(cursor, name, "a key column without a prefix length")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from binlogkit._kernel.charsets import charset_of, decode
 from binlogkit._kernel.cursor import Cursor
 from binlogkit._kernel.numbers import decimal_size, read_decimal
 from binlogkit.constants import EventType
-from binlogkit.events.base import ParseContext, hidden, reads
+from binlogkit.events.base import ParseContext, code_name, hidden, reads
 from binlogkit.sources.raw import RawEvent
 
 _UNSIGNED = 1
@@ -110,13 +110,9 @@ def _decimal(data: bytes) -> str | None:
     return f"{read_decimal(packed, precision, scale):f}"
 
 
-def _name_of(enum: type[IntEnum], code: int) -> str:
-    return enum(code).name if code in enum._value2member_map_ else str(code)
-
-
 @reads(EventType.INTVAR_EVENT)
 def _intvar(cursor: Cursor, raw: RawEvent, context: ParseContext) -> Intvar:
-    return Intvar(_name_of(IntvarType, cursor.uint(1, "type")), cursor.uint(8, "value"))
+    return Intvar(code_name(IntvarType, cursor.uint(1, "type")), cursor.uint(8, "value"))
 
 
 @reads(EventType.RAND_EVENT)
@@ -129,7 +125,7 @@ def _user_var(cursor: Cursor, raw: RawEvent, context: ParseContext) -> UserVar:
     name = cursor.text(cursor.uint(4, "name_length"), "name")
     if cursor.uint(1, "is_null"):
         return UserVar(name, True)
-    kind = _name_of(UserVarType, cursor.uint(1, "type"))
+    kind = code_name(UserVarType, cursor.uint(1, "type"))
     collation = cursor.uint(4, "collation")
     value = cursor.read(cursor.uint(4, "value_length"), "value")
     flags = cursor.uint(1, "flags") if cursor.left else None

@@ -9,7 +9,7 @@ import pyarrow as pa
 from binlogkit.constants import ColumnType
 from binlogkit.rows.schema import Column
 
-DECIMAL128_DIGITS = 38
+DECIMAL128_DIGITS, DECIMAL256_DIGITS = 38, 76
 _KEPT = 4096  # fields
 _PREFIX = "binlogkit:"
 _INTEGER_BITS = {
@@ -41,6 +41,12 @@ _STORED = {
 }  # fmt: skip
 
 
+def decimal_type(precision: int, scale: int) -> pa.DataType:
+    """The narrowest type of decimals with so many digits, ``scale`` of them a fraction."""
+    make = pa.decimal256 if precision > DECIMAL128_DIGITS else pa.decimal128
+    return make(precision, scale)
+
+
 def column_kind(column: Column) -> str:
     """How the column's Arrow values read as MySQL values: one of frames.schema.KINDS."""
     kind = _KINDS.get(column.type)
@@ -56,8 +62,7 @@ def _arrow_type(
     if kind == "integer":
         return getattr(pa, f"{'u' if unsigned else ''}int{_INTEGER_BITS[code]}")()
     if kind == "decimal":
-        make = pa.decimal256 if precision > DECIMAL128_DIGITS else pa.decimal128
-        return make(precision, scale)
+        return decimal_type(precision, scale)
     if kind == "enum":
         return pa.dictionary(pa.int32(), pa.string()) if labelled else pa.uint16()
     if kind == "set":

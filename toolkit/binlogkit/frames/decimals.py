@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionDtype, no_default
 
+from binlogkit.frames.arrow_types import DECIMAL256_DIGITS, decimal_type
+
 _TOLD_APART = 1 << 53  # integers up to here are doubles
-_MOST_DIGITS = 38  # of decimal128
-_MOST_OF_ALL = 76  # of decimal256
 _ALL_DIGITS = 1000  # more than Arrow has
 _EXACT = ("add", "sub", "mul")
 _ADDED: dict[str, Callable[[Any, Any], Any]] = {
@@ -75,12 +75,7 @@ class DecimalDtype(ExtensionDtype):
         kinds = [dtype.pyarrow_dtype for dtype in dtypes]
         scale = max(kind.scale for kind in kinds)
         precision = max(kind.precision - kind.scale for kind in kinds) + scale
-        return DecimalDtype(_decimal_type(precision, scale))
-
-
-def _decimal_type(precision: int, scale: int) -> Any:
-    make = pa.decimal128 if precision <= _MOST_DIGITS else pa.decimal256
-    return make(precision, scale)
+        return DecimalDtype(decimal_type(precision, scale))
 
 
 class DecimalArray(pd.arrays.ArrowExtensionArray):
@@ -179,18 +174,15 @@ class DecimalArray(pd.arrays.ArrowExtensionArray):
         try:
             return super()._arith_method(other, op)  # type: ignore[misc]
         except pa.ArrowInvalid:  # more digits than decimal128 has
-            wide: Any = super(DecimalArray, self._wide())
-            return wide._arith_method(other, op)
-
-    def _wide(self) -> DecimalArray:
-        """The same values with room for as many digits as Arrow has."""
-        kind = self._pa_array.type
-        return DecimalArray(self._pa_array.cast(pa.decimal256(kind.precision, kind.scale)))
+            kind = self._pa_array.type  # with room for as many as Arrow has
+            wide = DecimalArray(self._pa_array.cast(pa.decimal256(kind.precision, kind.scale)))
+            made: Any = super(DecimalArray, wide)
+            return made._arith_method(other, op)
 
     def round(self, decimals: int = 0, *args: Any, **more: Any) -> DecimalArray:
         """Rounded; Arrow alone makes something else of 9.99 as DECIMAL(3, 2)."""
         kind = self._pa_array.type
-        room = self._pa_array.cast(_decimal_type(kind.precision + 1, kind.scale))
+        room = self._pa_array.cast(decimal_type(kind.precision + 1, kind.scale))
         return DecimalArray(pc.round(room, ndigits=decimals))
 
     def _accumulate(self, name: str, *, skipna: bool = True, **more: Any) -> DecimalArray:
@@ -216,7 +208,7 @@ class DecimalArray(pd.arrays.ArrowExtensionArray):
                 return prod(values.drop_null().to_pylist(), start=Decimal(1))
         if name not in ("sum", "mean") or not (skipna or count == len(self)):
             return super()._reduce(name, skipna=skipna, keepdims=keepdims, **more)
-        kind = pa.decimal256(_MOST_OF_ALL, values.type.scale)
+        kind = pa.decimal256(DECIMAL256_DIGITS, values.type.scale)
         made: Any = pc.sum(values.cast(kind), min_count=more.get("min_count", 0)).as_py()
         if name == "mean":
             made = made / count if count else None
@@ -244,7 +236,7 @@ class DecimalArray(pd.arrays.ArrowExtensionArray):
             if how not in ("first", "last"):
                 return found
             return self.take(found.to_numpy(int, na_value=-1), allow_fill=True)
-        kind = pa.decimal256(_MOST_OF_ALL, self._pa_array.type.scale)
+        kind = pa.decimal256(DECIMAL256_DIGITS, self._pa_array.type.scale)
         table = pa.table({"group": pa.array(ids), "value": self._pa_array.cast(kind)})
         wanted = [("value", "sum" if how == "mean" else how), ("value", "count")]
         groups, found, counts = table.group_by("group").aggregate(wanted).to_pydict().values()

@@ -1,12 +1,13 @@
-"""What one event says, in the public contract's form (``fields`` of ``events --format jsonl``)."""
+"""What one event says, in the public contract's form: ``fields`` of ``events``, and the records of
+``explain``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from binlogkit._kernel.value_text import hex_text
 from binlogkit.events.base import Event
@@ -18,6 +19,9 @@ from binlogkit.events.status_vars import StatusVars
 from binlogkit.events.table_map import OptionalMetadata
 from binlogkit.events.variables import UserVar
 from binlogkit.sources.raw import flag_names
+
+if TYPE_CHECKING:
+    from binlogkit.events.explain.walk import EventWalk
 
 # Of these only what the event carries is shown.
 SPARSE = (StatusVars, OptionalMetadata)
@@ -87,3 +91,37 @@ def event_fields(event: Event) -> dict[str, object]:
     }  # fmt: skip
     said = {name: _plain(part) for name, part in more.items() if part}
     return {"log_pos": event.raw.header.log_pos, **_fields(event.body), **said}
+
+
+def explain_records(walk: EventWalk) -> Iterator[dict[str, Any]]:
+    """One dict per part of the event, groups before what is in them.
+
+    ``raw`` is null of a group: the parts in it hold its bytes; those of the parts that hold no
+    others, end to end, are the event.
+    """
+    raw = walk.raw
+    head = {"file": raw.file, "pos": raw.pos, "inner": raw.inner, "type": walk.root.field}
+    path: list[str] = []
+    for depth, part in walk.root.walk():
+        path = [*path[: max(depth - 1, 0)], part.field] if depth else []
+        yield {
+            **head,
+            "depth": depth,
+            "path": path,
+            "field": part.field,
+            "offset": part.start,
+            "length": part.size,
+            "raw": None if part.parts else hex_text(walk.data[part.start : part.end]),
+            "value": _shown_value(part.value),
+            "meaning": part.meaning,
+            "details": [
+                {"name": d.name, "value": _shown_value(d.value), "meaning": d.meaning}
+                for d in part.details
+            ],
+            # With the event itself what is wrong anywhere in it.
+            "problem": (part.problem if depth else "; ".join(walk.problems)) or None,
+        }
+
+
+def _shown_value(value: object) -> object:
+    return hex_text(value) if isinstance(value, bytes) else value

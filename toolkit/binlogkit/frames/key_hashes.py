@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from binlogkit._kernel.columns import plan_of
 from binlogkit._kernel.native.filters import hash_fixed, hash_texts
 from binlogkit.constants import ColumnType
-from binlogkit.frames.arrow_types import column_field, field_facts
+from binlogkit.frames.arrow_types import column_field, decimal_type, field_facts
 from binlogkit.frames.literals import Misfit, members, pair_of
 from binlogkit.rows.schema import Column, TableSchema, cell_spec
 
@@ -29,7 +29,6 @@ Hashes: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.uint64]]"
 _INCOMPARABLE = ("json", "geometry", "vector")
 _LONG = (ColumnType.TINY_BLOB, ColumnType.BLOB, ColumnType.MEDIUM_BLOB, ColumnType.LONG_BLOB)
 _DECIMAL = re.compile(r"decimal(?:128|256)\((\d+), (\d+)\)")
-_DIGITS128 = 38
 _TYPES = {
     str(kind): kind
     for kind in (
@@ -181,5 +180,4 @@ def _type(text: str) -> pa.DataType:
     match = _DECIMAL.fullmatch(text)
     if match is None:
         return _TYPES[text]
-    digits, scale = map(int, match.groups())
-    return (pa.decimal128 if digits <= _DIGITS128 else pa.decimal256)(digits, scale)
+    return decimal_type(*map(int, match.groups()))

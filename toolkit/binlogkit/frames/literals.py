@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.frames.arrow_types import DECIMAL256_DIGITS, decimal_type
+
 #: A column, cast where that is needed, and a scalar of its type.
 Pair: TypeAlias = "tuple[pa.Array, pa.Scalar]"
 
@@ -21,7 +23,6 @@ _TIME = re.compile(r"(-?)(\d{1,3}):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?", re.ASCII
 _WRITTEN = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?)?", re.ASCII)
 _HEX = re.compile(r"0[xX]((?:[0-9a-fA-F]{2})*)")
 _INTEGER_DIGITS = 20  # of 64 bits
-_DIGITS128, _DIGITS256 = 38, 76
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -81,10 +82,9 @@ def _numeric(array: pa.Array, value: Any) -> Pair:
             return array, pa.scalar(number, kind)
     scale = max(scale, own_scale)
     precision = max(whole, own_digits - own_scale) + scale
-    if precision > _DIGITS256:
-        raise Misfit(f"a number of up to {_DIGITS256} digits")
-    make = pa.decimal128 if precision <= _DIGITS128 else pa.decimal256
-    common = make(precision, scale)
+    if precision > DECIMAL256_DIGITS:
+        raise Misfit(f"a number of up to {DECIMAL256_DIGITS} digits")
+    common = decimal_type(precision, scale)
     return array.cast(common), pa.scalar(number, common)
 
 

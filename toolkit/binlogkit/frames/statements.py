@@ -58,7 +58,7 @@ class Statements:
             tables.append(self._plain(window, here))
         items = [item for item in window.looked if wanted is None or wanted[item.i]]
         numbers = np.array([item.number for item in items], np.int64)
-        gtids = _gtids(self._known, numbers)
+        gtids = self._known.of_events("gtid", numbers)
         found = {
             item.i: _statement(item, window.source, gtid)
             for item, gtid in zip(items, gtids, strict=True)
@@ -98,7 +98,7 @@ class Statements:
             "inner": inner,
             "timestamp": entries["timestamp"].astype(np.int64),
             "server_id": entries["server_id"].astype(np.int64),
-            "gtid": _gtids(self._known, entries["tx"]),
+            "gtid": self._known.of_events("gtid", entries["tx"]),
             "thread_id": thread,
             "db": names,
             "query": np.where(begins, "BEGIN", "COMMIT").tolist(),
@@ -226,14 +226,6 @@ def boundary_records(
             "key": None if known is None else key_of(known)[0],
             "reason": change.reason, "statement": statement, "sql_mode": sql_mode,
         }  # fmt: skip
-
-
-def _gtids(known: TransactionFacts, numbers: np.ndarray[Any, Any]) -> list[str | None]:
-    """The GTID of each transaction."""
-    unique, places = np.unique(numbers, return_inverse=True)
-    outside = int(np.count_nonzero(unique < 0))
-    texts = [None] * outside + known.columns(unique[outside:])["gtid"].to_list()
-    return [texts[i] for i in places.tolist()]
 
 
 def _in_order(places: list[np.ndarray[Any, Any]], tables: list[pa.Table]) -> pa.Table:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.errors import SchemaError, UsageError
-from binlogkit.frames.arrow_types import column_kind
+from binlogkit.frames.arrow_types import column_kind, decimal_type
 from binlogkit.frames.fields.field import Fields, arrow_schema, names, to_table
 from binlogkit.frames.fields.ledger import COLUMN
 from binlogkit.frames.fields.rows import ROW
@@ -119,7 +119,7 @@ def _common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
     if types.is_decimal(a) and types.is_decimal(b):
         scale = max(a.scale, b.scale)
         digits = max(a.precision - a.scale, b.precision - b.scale) + scale
-        return pa.decimal128(digits, scale) if digits <= 38 else pa.decimal256(digits, scale)
+        return decimal_type(digits, scale)
     return None
 
 

@@ -117,6 +117,13 @@ class TransactionFacts:
             self._correct(columns, numbers.tolist())
         return columns
 
+    def of_events(self, name: str, tx: np.ndarray[Any, Any]) -> list[Any]:
+        """One of these facts of each event's transaction, None outside of any."""
+        numbers, places = np.unique(tx, return_inverse=True)
+        outside = [None] * int(np.count_nonzero(numbers < 0))
+        known = outside + self.columns(numbers[len(outside) :])[name].to_list()
+        return [known[i] for i in places.tolist()]
+
     def _correct(self, columns: dict[str, PerTransaction], numbers: list[int]) -> None:
         """Put into the columns what the kernel does not know of some transactions."""
         facts = self._facts

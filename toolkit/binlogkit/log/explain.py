@@ -38,7 +38,7 @@ class Explanation:
 
     def records(self) -> Iterator[dict[str, object]]:
         """One dict per part of each event, as ``explain --format jsonl``."""
-        from binlogkit.frames.explain_records import explain_records
+        from binlogkit.frames.event_records import explain_records
 
         for walk in self.events:
             yield from explain_records(walk)

@@ -1,22 +1,41 @@
-"""Foreign keys in a script: the server checks them, or the script itself compares references.
+"""Foreign keys and triggers in a script.
 
+Those that the log shows: the server checks them, or the script itself compares references.
 Up to 9.5 InnoDB's cascades are not logged, and a script's statements cascade as those of the log
 did. From 9.6 on the server logs cascaded changes: a script that undoes these, or makes them again,
 would find them done already, or in an order that checks refuse. So it turns foreign_key_checks off
 and compares, for each foreign key, the dangling references before and after (9.7.4; docs/traps.md,
 "Cascades").
+
+What the log does not show: the server is asked when the script runs.
+A log that begins after its tables were created, or a table of another database, may hide foreign
+keys. Through one of them a DELETE, or an UPDATE of a referenced column, would delete or change rows
+that nothing counts. The server lists those of tables on which the account has some privilege
+(manual, "The INFORMATION_SCHEMA KEY_COLUMN_USAGE Table"; 5.7.22, 8.0.31, 9.7.4).
+
+Triggers no session can switch off. What they write in the statement's row is read back; what they
+write elsewhere the script cannot know. The log shows neither all of them nor those that exist when
+the script is run; ``information_schema.TRIGGERS`` lists those for whose tables the account has the
+privilege TRIGGER (manual, "The INFORMATION_SCHEMA TRIGGERS Table").
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from binlogkit.reports._literals import prepared_lines, quoted
+from binlogkit.reports._literals import among, prepared_lines, quoted
 
 if TYPE_CHECKING:
     from binlogkit.analyses.references import Reference
 
+#: Database, table, insert, update or delete, and a column that an update sets, else nothing.
+Acted = tuple[str, str, str, str]
+_EVENT = ("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "EVENT_MANIPULATION")
+_NAMES = ("TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME")
+_COLUMN, _REFERENCED = (tuple(f"k.{of}{name}" for name in _NAMES) for of in ("", "REFERENCED_"))
+_RULES = ("DELETE_RULE", "UPDATE_RULE")
+_ACTS = "('CASCADE', 'SET NULL')"
 _SERVER = """\
 -- foreign_key_checks: a child without its parent is an error; what else cascades is looked for
 SET SESSION foreign_key_checks = 1;
@@ -67,3 +86,51 @@ def _orphans(key: Reference) -> str:
         f"AS bk_child WHERE {there} AND NOT EXISTS (SELECT 1 FROM {parent} AS bk_parent WHERE "
         f"{' AND '.join(pairs)}))"
     )
+
+
+def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, minded: bool) -> str:
+    """The lines that look for foreign keys by which statements would change other rows.
+
+    ``acted``: what is done to which tables; ``known``: the keys that the script handles;
+    ``minded``: the server checks the others, so that only cascading ones count; else all count.
+    """
+    deleted = sorted({(db, table) for db, table, kind, _ in acted if kind == "delete"})
+    updated = sorted({(db, table, column) for db, table, _, column in acted if column})
+    written = sorted({(db, table) for db, table, kind, _ in acted if kind != "delete"})
+    acts = {rule: f" AND c.{rule} IN {_ACTS}" if minded else "" for rule in _RULES}
+    found = [
+        *([among(_REFERENCED[:2], deleted) + acts["DELETE_RULE"]] if deleted else []),
+        *([among(_REFERENCED, updated) + acts["UPDATE_RULE"]] if updated else []),
+        *([among(_COLUMN[:2], written)] if written and not minded else []),
+    ]
+    if not found:
+        return ""
+    told = sorted(
+        (*key.child, column, *key.parent, referenced, key.on_delete, key.on_update)
+        for key in known
+        for column, referenced in zip(key.columns, key.referenced, strict=True)
+    )
+    rules = (f"IF(c.{rule} IN {_ACTS}, c.{rule}, 'NO ACTION')" for rule in _RULES)
+    unknown = f" AND NOT {among((*_COLUMN, *_REFERENCED, *rules), told)}" if told else ""
+    sql = (
+        "SET @bk_keys = (SELECT GROUP_CONCAT(DISTINCT CONCAT_WS('.', k.TABLE_SCHEMA, "
+        "k.TABLE_NAME, k.CONSTRAINT_NAME) ORDER BY 1 SEPARATOR ', ') FROM "
+        "information_schema.KEY_COLUMN_USAGE k JOIN information_schema.REFERENTIAL_CONSTRAINTS c "
+        "ON c.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND c.TABLE_NAME = k.TABLE_NAME AND "
+        f"c.CONSTRAINT_NAME = k.CONSTRAINT_NAME WHERE ({' OR '.join(found)}){unknown})"
+    )
+    head = "-- Foreign keys that are not in the log and act on these statements\n"
+    return head + prepared_lines(sql)
+
+
+def trigger_lines(acted: Collection[Acted]) -> str:
+    """The lines that look for triggers that these statements fire."""
+    if not acted:
+        return ""
+    events = ((db, table, kind.upper()) for db, table, kind in sorted({one[:3] for one in acted}))
+    name = "CONCAT_WS('.', TRIGGER_SCHEMA, TRIGGER_NAME)"
+    found = (
+        f"SET @bk_triggers = (SELECT GROUP_CONCAT({name} ORDER BY 1 SEPARATOR ', ') FROM "
+        f"information_schema.TRIGGERS WHERE {among(_EVENT, events)})"
+    )
+    return f"-- Triggers that these statements set off\n{prepared_lines(found)}"

@@ -17,7 +17,7 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.text_columns import Mask, Part, bytes_of, hex_texts, joined, separated, words
 from binlogkit.reports._literal_columns import conditions, literals
 from binlogkit.reports._literals import PREPARED, SAFE, escaped, identifier, quoted
-from binlogkit.reports._server_objects import Acted
+from binlogkit.reports._references import Acted
 from binlogkit.reports._statements import (
     COUNTED,
     FORMS,

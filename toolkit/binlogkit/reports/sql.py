@@ -28,8 +28,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from binlogkit.reports._literals import comment, identifier, literal
-from binlogkit.reports._references import reference_lines
-from binlogkit.reports._server_objects import Acted, foreign_key_lines, trigger_lines
+from binlogkit.reports._references import (
+    Acted,
+    foreign_key_lines,
+    reference_lines,
+    trigger_lines,
+)
 from binlogkit.reports._statements import Plan, plan_lines, statement
 
 if TYPE_CHECKING:

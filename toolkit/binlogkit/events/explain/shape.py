@@ -95,7 +95,7 @@ def shaped(parts: list[FieldPart], section: str, typed: Mapping[str, list[Any]])
     ``typed``: see :func:`typed_values`.
     """
     parts = _merged(_spliced(parts))
-    seen = Counter(part.field for part in _flat(parts))
+    seen = Counter(part.field for part in parts if not part.parts)
     at: Counter[str] = Counter()
     for part in parts:
         _explain(part, section, typed, seen, at)
@@ -164,10 +164,6 @@ def _merged(parts: list[FieldPart]) -> list[FieldPart]:
         else:
             out.append(part)
     return out
-
-
-def _flat(parts: list[FieldPart]) -> list[FieldPart]:
-    return [part for part in parts if not part.parts]
 
 
 def typed_values(body: object) -> dict[str, list[Any]]:

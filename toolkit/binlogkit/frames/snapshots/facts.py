@@ -54,7 +54,7 @@ class StateFacts:
             "columns": [{"name": f.name, "facts": field_facts(f)} for f in self.fields],
             "definition": None if self.definition is None else asdict(self.definition),
         }
-        return {KEY: json.dumps(told, default=_hex).encode()}
+        return {KEY: json.dumps(told, default=lambda default: {"hex": default.hex()}).encode()}
 
 
 def facts_in(text: bytes) -> StateFacts:
@@ -95,11 +95,6 @@ def field_as(name: str, facts: dict[str, str]) -> pa.Field:
         kind = pa.uint16() if facts["mysql_type"] == "enum" else pa.uint64()
         return pa.field(name, kind, metadata=metadata)
     raise Misread("the type of a column is not known")
-
-
-def _hex(value: Any) -> dict[str, str]:
-    assert isinstance(value, bytes)
-    return {"hex": value.hex()}
 
 
 def _definition(told: dict[str, Any]) -> TableDefinition:

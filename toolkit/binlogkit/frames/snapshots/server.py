@@ -211,7 +211,8 @@ class ServerTables:
 def _select(
     table: TableDefinition, key: Sequence[str] | None = None, where: str = "", rows: int = 0
 ) -> str:
-    wanted = ", ".join(_expression(column) for column in table.columns)
+    named = [(_EXACT.get(c.type, "{}"), quoted([c.name])) for c in table.columns]
+    wanted = ", ".join(form.format(name) for form, name in named)
     order = ", ".join(quoted([name]) for name in (table.primary_key if key is None else key))
     sql = f"SELECT {wanted} FROM {quoted((table.db, table.table))}{where}"
     sql += f" ORDER BY {order}" if order else ""
@@ -249,7 +250,3 @@ def _bound(column: ColumnDefinition, value: bytes) -> str:
 _NUMBERS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "decimal"})
 _TIMES = frozenset({"date", "datetime", "timestamp"})
 _TEXTS, _BINARIES = frozenset({"char", "varchar"}), frozenset({"binary", "varbinary"})
-
-
-def _expression(column: ColumnDefinition) -> str:
-    return _EXACT.get(column.type, "{}").format(quoted([column.name]))

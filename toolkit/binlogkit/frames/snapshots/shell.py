@@ -39,17 +39,9 @@ _ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 _SIGNS = {b"0": b"\0", b"b": b"\b", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"Z": b"\x1a"}
 
 
-def _from_hex(value: bytes) -> bytes:
-    return binascii.unhexlify(value if len(value) % 2 == 0 else b"0" + value)  # HEX of a BIT
-
-
-def _from_base64(value: bytes) -> bytes:
-    return binascii.a2b_base64(value.replace(b"\n", b""), strict_mode=True)
-
-
 _DECODERS: dict[str, Callable[[bytes], bytes]] = {
-    "FROM_BASE64": _from_base64,
-    "UNHEX": _from_hex,
+    "FROM_BASE64": lambda v: binascii.a2b_base64(v.replace(b"\n", b""), strict_mode=True),
+    "UNHEX": lambda v: binascii.unhexlify(v if len(v) % 2 == 0 else b"0" + v),  # HEX of a BIT
 }
 
 

@@ -28,8 +28,7 @@ from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import UNCHECKED
 from binlogkit.frames.key_filters import KeyFilters
 from binlogkit.frames.statements import Statements, sql_mode_of
-from binlogkit.frames.totals import Totals
-from binlogkit.frames.touched import Touched
+from binlogkit.frames.totals import Totals, Touched
 from binlogkit.frames.transactions import Transactions
 from binlogkit.log.index.extent import Extent, extent_of
 from binlogkit.log.index.segments import Segment, Segments
