@@ -45,7 +45,7 @@ from tests.truth.history_statements import MARK, RESTART, STOP, Statements
 from tests.truth.truth_checks import judge_state
 
 FROM = "-- from"  # a state goes on from here, or back to it
-MODES = ("refuse", "skip", "cascade", "force")
+MODES = ("refuse", "skip", "cascade", "force", "merge")
 UNDOS = 3  # of each kind in a history
 _ENDED = "EXECUTE bk_statement;"
 _CODES = (1054, 1064)  # errors that no script may have: an unknown column, bad syntax

@@ -14,6 +14,10 @@ it was before the script. A cell, or row, that both touched is not undone: the c
 ``cascade``: all that the changes touched is as at the mark, whatever came later, and what nobody
 touched is as it was; what was only touched later may be of any of the times.
 ``force``: all that the changes touched is as at the mark; all else is as it was before the script.
+``merge``: a cell that later changes touched, or nobody, is as it was before the script; one that
+only the changes touched is as at the mark, or as it was: it may belong to a key of which a later
+change touched another column, or a later change may have put its value back. A row that was not
+there at one of the times, or had another key, is there or not as at the mark, or before the script.
 """
 
 from __future__ import annotations
@@ -142,6 +146,9 @@ def between(
                     some = [r[column] for r in others if r is not None]
                     if now[column] not in _promised(mode, *cells, some):
                         yield f"{name} {key} {column}: {now[column]!r}; it was {cells}"
+            elif mode == "merge":
+                if (now is None) not in {one is None for one in _promised("skip", a, b, c, others)}:
+                    yield f"{name} {key}: {now}; it was {[a, b, c]}"
             elif now not in _promised(mode, a, b, c, others):
                 yield f"{name} {key}: {now}; it was {[a, b, c]}"
 
@@ -150,7 +157,9 @@ def _promised(mode: str, start: Any, stop: Any, end: Any, later: Sequence[Any]) 
     """What may be afterwards, of a cell or a row; see the module."""
     if start == stop:
         return [start, end, *later] if mode == "cascade" else [end]
-    if mode == "skip":
+    if mode == "merge" and stop != end:
+        return [end]
+    if mode in ("skip", "merge"):
         return [start, end]
     if mode == "refuse" and stop != end:
         return []

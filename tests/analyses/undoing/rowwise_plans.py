@@ -37,7 +37,7 @@ def plans_of(
         plan |= {name: row[name] for name in names}
         plan |= {"kind": OPPOSITE[op] if backwards else op, "set": [], "keep": [], "where": []}
         plan |= {"unreferred": [], "limit_one": False, "refused": None, "skipped": False}
-        plan |= {"note": None}
+        plan |= {"later": [], "note": None}
         try:
             if row["tx"] in outcomes:
                 raise Refused(f"its transaction was not committed: {outcomes[row['tx']]}")

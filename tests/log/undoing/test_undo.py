@@ -140,3 +140,33 @@ def test_the_object_has_its_script() -> None:
             text.splitlines()[2:]
             == [line.replace("@bk_commit = 0", "@bk_commit = 1") for line in lines][2:]
         )
+
+
+@pytest.mark.parametrize("cell", ["5.7-row-full", "8.0-row-full"])
+def test_the_incident_is_undone_in_what_nobody_edited_since(cell: str) -> None:
+    """All rows that the lost condition hit, and what colleagues did with some of them stays."""
+    log = bk.open([str(path) for path in logs(cell, "incident")])
+    transactions = log.transactions()
+    bad = transactions[transactions["updates"] > 0].nlargest(1, "rows").iloc[0]
+    place = (bad["file"], int(bad["pos"]))
+    plans = log.undo(at=place, mode="merge")
+    before, now = (
+        {row["values"]["id"]: row["values"] for row in state.records()}
+        for state in (log.state("shop.orders", at=place), log.state("shop.orders"))
+    )
+    since = log.rows("shop.orders", start_position=int(bad["end_pos"]), op="update")
+    kept = 0
+    for plan in plans:
+        (key,) = (item["value"] for item in plan["where"] if item["column"] == "id")
+        row = dict(now[key])
+        row |= {item["column"]: item["value"] for item in plan["set"]}
+        later = {item["column"]: item["value"] for item in plan["later"]}
+        kept += len(later)
+        assert later.items() <= now[key].items() and not later.keys() & {"updated_at"}
+        edited = (since["after.id"] == key).any() or (since["before.id"] == key).any()
+        own = later.keys() | ({"updated_at"} if edited else set())
+        assert row == before[key] | {column: now[key][column] for column in own}
+        assert bool(later) == bool(edited)
+    assert len(plans) == bad["updates"] == 75 and kept > 0
+    assert f"'committed, {kept} columns kept'" in plans.script()
+    assert sum("keeps later values: " in line for line in plans.script().splitlines()) < kept

@@ -134,11 +134,12 @@ def _script_command(command: Callable[..., int]) -> Callable[..., int]:
 )
 @click.option(
     "--mode",
-    type=click.Choice(["refuse", "skip", "cascade", "force"]),
+    type=click.Choice(["refuse", "skip", "cascade", "force", "merge"]),
     default="refuse",
     show_default=True,
     help="What to do with changes that later ones depend on: refuse them; skip them; cascade: "
-    "revert the later ones as well; force: overwrite a row that changed later.",
+    "revert the later ones as well; force: overwrite a row that changed later; "
+    "merge: restore the columns that no later change set.",
 )
 @click.option(
     "--made-again",

@@ -402,6 +402,11 @@ class Log(Streams):
         - ``cascade``: the dependent changes are undone as well.
         - ``force``: it is undone even if its row changed later. It is refused where later changes
           touched other rows.
+        - ``merge``: an update is undone in the columns that no later change set; the others keep
+          their later values, and each plan lists them (``later``). Columns of one key go together.
+          A column with ON UPDATE CURRENT_TIMESTAMP keeps the time of the row's last update. It is
+          refused where the row was deleted later, and so are inserts and deletes. Changes are
+          units by themselves, also with ``by_transaction``.
 
         ``despite_gaps``: make plans although changes of the chosen tables may be missing; otherwise
         that is a GapError. The script names the gaps.

@@ -4,6 +4,7 @@ A plan is a mapping with the keys ``db, table, kind`` (``insert|update|delete``,
 does), ``set`` and ``where`` (lists of ``{column, value, type}``: ``value`` in the contract's JSON
 form, ``type`` one of frames/schema.py KINDS; ``generated: true`` marks a generated column),
 ``keep`` (columns that an UPDATE assigns to themselves, so that the server does not set them),
+``later`` (columns that it does not restore, items as in ``set``),
 ``limit_one, refused`` (why there is no statement, or None), ``skipped`` (left out, not refused),
 ``file, pos, inner, row, gtid, timestamp, note`` (its source).
 
@@ -72,13 +73,13 @@ class Script:
     """The script in blocks of lines.
 
     ``statements``, ``refused``, ``skipped``: how many came so far; ``written``: statements that
-    write a row.
+    write a row; ``later``: columns that keep what later changes set.
     """
 
     def __init__(self, plans: Iterable[Plan], options: SqlOptions | None = None) -> None:
         self._plans = plans
         self._options = options or SqlOptions()
-        self.statements = self.refused = self.skipped = self.written = 0
+        self.statements = self.refused = self.skipped = self.written = self.later = 0
         self._acted = set[Acted]()
 
     def blocks(self) -> Iterator[bytes]:
@@ -99,7 +100,7 @@ class Script:
                 yield from self._chunk(chunk)
         else:
             yield from map(self._plan, self._plans)
-        facts = _verdicts(self.statements, self.refused, self.skipped)
+        facts = _verdicts(self.statements, self.refused, self.skipped, self.later)
         counts = {"count": self.statements, "refused": self.refused, "written": self.written}
         ends = {"after": keys["after"], "restored": keys["restored"]}
         ends["triggers"], ends["keys"] = trigger_lines(self._acted), ""
@@ -114,6 +115,7 @@ class Script:
         left = not said and bool(plan.get("skipped"))
         self.statements, self.skipped = self.statements + said, self.skipped + left
         self.refused += not said and not left
+        self.later += len(plan.get("later") or ())
         self.written += said and plan["kind"] != "delete"
         if said:
             names = [i["column"] for i in plan["set"]] if plan["kind"] == "update" else []
@@ -134,19 +136,21 @@ class Script:
             return
         block, refused, skipped, written, acted = chunk_lines(chunk, self._number())
         self._acted |= acted
+        self.later += sum(int(column.rows.sum()) for _, plans in chunk for column in plans.later)
         self.refused, self.written = self.refused + refused, self.written + written
         self.skipped += skipped
         self.statements += sum(len(places) for places, _ in chunk) - refused - skipped
         yield block
 
 
-def _verdicts(statements: int, refused: int, skipped: int) -> dict[str, str]:
+def _verdicts(statements: int, refused: int, skipped: int, later: int) -> dict[str, str]:
     """The script's verdicts, and the condition for its commit."""
+    but = f", {later} column{'s' * (later > 1)} kept" if later else ""
     left = [f"{_changes(skipped)} skipped"] if skipped else []
     left += [f"{_changes(refused)} refused and not carried out"] if refused else []
     rest = " and ".join(left)
     if not statements:
-        nothing = f"nothing to commit: {rest or 'no change was chosen'}"
+        nothing = f"nothing to commit: {rest or 'no change was chosen'}{but}"
         return {
             "consent": "FALSE",
             "committed": "",
@@ -154,13 +158,13 @@ def _verdicts(statements: int, refused: int, skipped: int) -> dict[str, str]:
             "rest": rest and f"; {rest}",
         }
     if not rest:
-        well = "rolled back, all well: set @bk_commit to 1 to keep it"
-        return {"consent": "TRUE", "committed": "committed", "rolled_back": well, "rest": ""}
+        well = f"rolled back, all well{but}: set @bk_commit to 1 to keep it"
+        return {"consent": "TRUE", "committed": f"committed{but}", "rolled_back": well, "rest": ""}
     kept = "1 statement" if statements == 1 else f"{statements} statements"
     needed = "@bk_commit and @bk_despite_refused" if refused else "@bk_commit"
     return {
         "consent": "@bk_despite_refused = 1" if refused else "TRUE",
-        "committed": f"committed {kept}; {rest}",
+        "committed": f"committed {kept}{but}; {rest}",
         "rolled_back": f"rolled back: {rest}; set {needed} to 1 to keep the other {kept}",
         "rest": f"; {rest}",
     }

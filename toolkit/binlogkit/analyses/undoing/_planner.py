@@ -20,6 +20,7 @@ from binlogkit.analyses.undoing.blocked import Blocked
 from binlogkit.analyses.undoing.followed import STAYED, Followed
 from binlogkit.analyses.undoing.plans import (
     ERROR_VALUE,
+    KEPT,
     NO_CHANGE,
     NOT_COMMITTED,
     PLAN_SCHEMA,
@@ -147,7 +148,12 @@ class Planner:
                 reasons.add(there, f"{_WRITTEN} {fate.written}")
             skipped = there & ~reasons.none() & self.blocked.skipped
         draft = _Draft(self.facts, kind, old, new, reasons, every, forced)
-        draft.unlabelled = self.unlabelled
+        draft.unlabelled, draft.auto, draft.whole = self.unlabelled, ~every, ~every
+        if self.blocked is not None and self.blocked.mode == "merge" and kind == "update":
+            names = {} if fate is None else fate.renamed
+            draft.old, stands, draft.kept, draft.auto = self.blocked.merged(batch, old, names)
+            computed = dict.fromkeys(self.facts.generated, every)  # also from what is kept
+            draft.left = {**stands, **computed}
         if fate is not None and fate.refused is not None:
             reasons.add(every, fate.refused)
         elif self.facts.supposed:
@@ -172,13 +178,20 @@ class Planner:
         there = reasons.none()
         left = there & _any(draft.left_out.values(), every)
         limit_one = there & (not self.facts.key)
-        notes = Reasons(no_texts(len(every)))
+        notes, keeps = Reasons(no_texts(len(every))), Reasons(no_texts(len(every)))
         notes.add(left, "not compared: ", *_names(draft.left_out))
+        held = there | draft.whole
+        draft.kept = {column: rows & held for column, rows in draft.kept.items()}
+        keeps.add(_any(draft.kept.values(), every), "keeps later values: ", *_names(draft.kept))
+        note = pc.coalesce(
+            pc.binary_join_element_wise(notes.texts, keeps.texts, ", "), notes.texts, keeps.texts
+        )
         unreferred = [(key, left) for key, rows in struck if (left := rows & there).any()]
         return PlanColumns(
             batch, self.backwards, kind, draft.chosen(draft.set, draft.new),
-            draft.chosen(draft.where, old), limit_one, reasons.texts, notes.texts,
-            list(draft.kept()), unreferred, skipped,
+            draft.chosen(draft.where, draft.old), limit_one, reasons.texts, note,
+            list(draft.same()), unreferred, skipped | draft.whole,
+            draft.chosen(draft.kept, draft.old, held),
         )  # fmt: skip
 
     def _not_committed(self, batch: pa.RecordBatch) -> pa.StringArray:
@@ -197,7 +210,9 @@ class _Draft:
     ``old``: the rows as the statements find them; ``new``: as they leave them; ``forced``: which of
     them are found by their keys alone; ``left_out``: what no condition compares; ``unlabelled``:
     ENUM columns without an empty label, in which an empty text is the error value; ``stamps``:
-    columns added since, with ON UPDATE CURRENT_TIMESTAMP.
+    columns added since, with ON UPDATE CURRENT_TIMESTAMP. Of the mode merge: ``left``: the cells
+    that later changes left, which are not written; ``kept``: those of them that the change set;
+    ``auto``: the rows in which it set others of them; ``whole``: those in which it set no others.
     """
 
     facts: Facts
@@ -213,6 +228,10 @@ class _Draft:
     dropped: frozenset[str] = frozenset()
     stamps: Sequence[str] = ()
     unlabelled: Container[str] = ()
+    left: Mapping[str, Mask] = field(default_factory=dict)
+    kept: Mapping[str, Mask] = field(default_factory=dict)
+    auto: Mask = field(init=False)
+    whole: Mask = field(init=False)
 
     def fill(self) -> None:
         """Choose the columns; refuse the rows for which that is impossible."""
@@ -224,7 +243,10 @@ class _Draft:
             changed = self._changed()
             self.set = {c: rows for c, rows in changed.items() if c not in self.facts.generated}
             self._refuse_unwritable()
-            self.reasons.add(~_any(self.set.values(), self.every), NO_CHANGE)
+            nothing = ~_any(self.set.values(), self.every) & self.reasons.none()
+            self.whole = nothing & _any([self.auto, *self.kept.values()], self.every)
+            self.reasons.add(self.whole, KEPT)
+            self.reasons.add(nothing, NO_CHANGE)
         self._fill_where(changed)
 
     def refuse_gone(self, fate: Fate) -> None:
@@ -273,12 +295,12 @@ class _Draft:
         """Where values differ; an undo needs every value before."""
         changed = {}
         for column, old in self.old.items():
-            new = self.new[column]
+            new, written = self.new[column], ~self.left.get(column, np.zeros_like(self.every))
             self.reasons.add(
-                ~old.missing & new.missing,
+                written & ~old.missing & new.missing,
                 f"the value of {column} before the change is not in the image",
             )
-            changed[column] = ~new.missing & (old.missing | old.differs(new))
+            changed[column] = written & ~new.missing & (old.missing | old.differs(new))
         return changed
 
     def _fill_where(self, changed: Mapping[str, Mask]) -> None:
@@ -335,8 +357,8 @@ class _Draft:
                     unreadable = rows & cells[column].holds(word)
                     self.reasons.add(unreadable, f"a value of {column} {what}")
 
-    def kept(self) -> Iterator[tuple[str, Mask]]:
-        """The columns that an update must keep, although a server may set them by itself."""
+    def same(self) -> Iterator[tuple[str, Mask]]:
+        """The columns that an update must leave as they are, and a server may set by itself."""
         there, facts = self.reasons.none(), self.facts
         for column in self.old if self.kind == "update" else ():
             if facts.kinds[column] in _STAMPS and column not in facts.generated | self.dropped:
@@ -367,9 +389,11 @@ class _Draft:
             for count in np.unique(counts[rows]).tolist():
                 yield replace(key, rows=count), rows & (counts == count)
 
-    def chosen(self, columns: Mapping[str, Mask], cells: Mapping[str, Cells]) -> list[Chosen]:
-        """The columns with their cells, in the rows that are not refused."""
-        there, facts = self.reasons.none(), self.facts
+    def chosen(
+        self, columns: Mapping[str, Mask], cells: Mapping[str, Cells], there: Mask | None = None
+    ) -> list[Chosen]:
+        """The columns with their cells, in some rows: by default in those that are not refused."""
+        there, facts = self.reasons.none() if there is None else there, self.facts
         found = [
             Chosen(facts.kinds[c], c in facts.generated, cells[c], rows & there)
             for c, rows in columns.items()

@@ -5,19 +5,24 @@ Those stay because they are not chosen or cannot be undone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses._cells import Cells
 from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.undoing.dependents.found import Dependences
+from binlogkit.analyses.undoing.dependents.merged import Later
 from binlogkit.analyses.undoing.plans import NO_CHANGE, NOT_COMMITTED, Plans
+from binlogkit.constants import TableId
 from binlogkit.frames.text_columns import Mask
 
 #: What to do with chosen changes on which later ones depend; see :meth:`Log.undo`.
-MODES = ("refuse", "skip", "cascade", "force")
+NONE: Integers = np.zeros(0, np.int64)
+MODES = ("refuse", "skip", "cascade", "force", "merge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,7 @@ class Blocked:
 
     ``overwritten``: those that are undone nevertheless, whatever their rows have become; ``mode``:
     one of :data:`MODES`; ``stay``: by ``seq``, those whose refusal extends to everything that goes
-    with them.
+    with them; ``later``: what later changes left in columns that chosen ones set (mode merge).
     """
 
     seqs: Integers
@@ -34,6 +39,7 @@ class Blocked:
     overwritten: Integers
     mode: str
     stay: Integers
+    later: Mapping[tuple[TableId, str], Later] = field(default_factory=dict)
 
     @property
     def skipped(self) -> bool:
@@ -55,7 +61,7 @@ class Blocked:
         order = np.argsort(found.conflicting, kind="stable")
         overwritten = found.overwritten if mode == "force" else found.overwritten[:0]
         texts = why.combine_chunks().take(pa.array(order))
-        return cls(found.conflicting[order], texts, overwritten, mode, stay)
+        return cls(found.conflicting[order], texts, overwritten, mode, stay, found.later)
 
     def reasons(self, batch: pa.RecordBatch) -> pa.StringArray:
         """For each change why it is blocked; null if it is not."""
@@ -71,6 +77,27 @@ class Blocked:
         found: Mask = np.isin(np.asarray(batch["seq"]), self.overwritten)
         return found
 
+    def merged(
+        self, batch: pa.RecordBatch, cells: Mapping[str, Cells], names: Mapping[str, str]
+    ) -> tuple[dict[str, Cells], dict[str, Mask], dict[str, Mask], Mask]:
+        """The cells of a table's updates as later changes left them; which cells these left; which
+        of them the update set; in which rows it set some that the server sets with every update,
+        which are not among those.
+
+        ``names``: the columns' present names by earlier ones.
+        """
+        table = batch["db"][0].as_py(), batch["table"][0].as_py()
+        own, left, kept = {**cells}, dict[str, Mask](), dict[str, Mask]()
+        auto = np.zeros(batch.num_rows, np.bool_)
+        for (name, column), later in self.later.items():
+            column = names.get(column, column)
+            if name == table and column in own:
+                found = later.over(own[column], np.asarray(batch["seq"]))
+                own[column], left[column], kept[column] = found
+                if later.auto:
+                    auto |= kept.pop(column)
+        return own, left, kept, auto
+
 
 def staying(plans: Plans, *, whole: bool) -> Integers:
     """The changes, by ``seq``, that plans refuse for reasons other than dependents.
@@ -84,6 +111,8 @@ def staying(plans: Plans, *, whole: bool) -> Integers:
                 pc.equal(made.refused, NO_CHANGE), pc.starts_with(made.refused, NOT_COMMITTED)
             )
             refused = pc.fill_null(pc.invert(nothing), False)
+            if made.skipped is not None:  # on request: that says by itself what else stays
+                refused = pc.and_not(refused, pa.array(made.skipped))
             if whole or pc.any(refused).as_py():
                 tx = made.changes["tx"].fill_null(-1)
                 parts.append((np.asarray(made.changes["seq"]), np.asarray(tx), np.asarray(refused)))

@@ -40,7 +40,9 @@ PLANS = fields(
     ("limit_one", "boolean", "several rows may be equal in every column: only one is meant"),
     ("refused", "string?", "why there is no statement, null if there is one"),
     ("skipped", "boolean", "whether it was left out on request, since later changes depend on it"),
-    ("note", "string?", "what the statement does not check, null if nothing"),
+    ("later", "list<item>", "columns that it does not restore, since later changes set them, with "
+     "their values (mode merge)"),
+    ("note", "string?", "what the statement does not check or restore, null if nothing"),
 )  # fmt: skip
 _ITEM = pa.struct(
     {"column": pa.string(), "value": pa.string(), "type": pa.string(), "generated": pa.bool_()}
@@ -56,6 +58,8 @@ PLAN_SCHEMA = pa.schema([(o.name, _NESTED.get(o.type) or arrow_type(o.type)) for
 
 #: Why there is no statement where nothing is to be done; the second is followed by the outcome.
 NO_CHANGE, NOT_COMMITTED = "no column changes", "its transaction was not committed: "
+#: Likewise in the mode merge.
+KEPT = "later changes set every column that it set"
 #: Likewise, after a column's name (reports/_literals.py says where that was tried).
 ERROR_VALUE = " held ENUM's error value (index 0), which no strict server takes"
 
@@ -98,8 +102,9 @@ class PlanColumns:
 
     ``changes``: the source, in a batch's columns; ``set`` and ``where``: empty for refused rows;
     ``refused`` and ``note``: null if there is none; ``keep``: which columns stay as they are in
-    which rows; ``unreferred``: foreign keys by which only so many rows may refer to which
-    rows; ``skipped``: which refused ones are left out on request.
+    which rows; ``unreferred``: foreign keys by which only so many rows may refer to which rows;
+    ``skipped``: which refused ones are left out on request; ``later``: columns that are not
+    restored, as later changes left them.
     """
 
     changes: pa.RecordBatch
@@ -113,6 +118,7 @@ class PlanColumns:
     keep: Sequence[tuple[str, Mask]] = ()
     unreferred: Sequence[tuple[Reference, Mask]] = ()
     skipped: Mask | None = None
+    later: Sequence[Chosen] = ()
 
     @property
     def table(self) -> tuple[str, str]:
@@ -133,6 +139,7 @@ class PlanColumns:
             "limit_one": pa.array(self.limit_one),
             "refused": self.refused,
             "skipped": pa.array(_none(rows) if self.skipped is None else self.skipped),
+            "later": _items(self.later, rows),
             "note": self.note,
         }
         arrays = []
@@ -167,7 +174,7 @@ class Reasons:
 def batch_mappings(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     """The plans of a frame's batch as mappings, values in the contract's form."""
     rows: list[dict[str, Any]] = batch.to_pylist()
-    items = [item for row in rows for part in ("set", "where") for item in row[part]]
+    items = [item for row in rows for part in ("set", "where", "later") for item in row[part]]
     values = json.loads(f"[{','.join(item['value'] for item in items)}]")
     for item, value in zip(items, values, strict=True):
         item["value"] = value

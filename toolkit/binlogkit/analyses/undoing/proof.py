@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses.references import Reference
-from binlogkit.analyses.undoing.plans import Plans
+from binlogkit.analyses.undoing.plans import PlanColumns, Plans
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import fields
 from binlogkit.frames.records import struct_records
@@ -112,6 +112,7 @@ class Reversed:
                     continue
                 name, stay = made.table, np.asarray(made.refused.is_null())
                 images = [self._images(made.changes, name, image) for image in (0, 1)]
+                self._merge(made, *images)
                 for at, kept, before, after in zip(places.tolist(), stay, *images, strict=True):
                     if kept:
                         ordered.append((at, name, before, after))
@@ -124,6 +125,23 @@ class Reversed:
         free = {f.name for f in struct.type if (f.metadata or {}).get(b"binlogkit:generated")}
         self.free.setdefault(name, set()).update(free)
         return struct_records(struct, changes[f"{side}_state"], changes["raw"], image)
+
+    def _merge(self, made: PlanColumns, old: list[Row | None], new: list[Row | None]) -> None:
+        """Leave out of images what plans do not restore, and find the rows by their present keys
+        (mode merge)."""
+        if made.kind != "update":
+            return
+        for column, rows in (*made.keep, *((found.name, found.rows) for found in made.later)):
+            for i in np.flatnonzero(rows):
+                (old[i] or {}).pop(column, None)
+        written = {column.name: column.rows for column in made.set}
+        for found in made.where:
+            if found.name not in self._keys.get(made.table, ()):
+                continue
+            own = written.get(found.name, np.zeros(len(old), np.bool_))
+            for i, text in zip(np.flatnonzero(found.rows), found.json().to_pylist(), strict=True):
+                for row in (new[i], None if own[i] else old[i]):
+                    (row or {})[found.name] = json.loads(text)
 
     def key_of(self, name: TableId, *rows: Row | None) -> str:
         """The identity of a row of a table, by the last of its versions that exists."""

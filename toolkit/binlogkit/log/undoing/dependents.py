@@ -28,7 +28,8 @@ class Others:
     ``wanted``: the filters of the chosen ones; ``definitions``: of all tables, at any time, in
     order; ``boundaries``: all; ``transactions``, ``statements``: the ledgers; ``struck``: whether
     foreign keys cascade without logging; ``by_transaction``: whether changes depend on each other
-    with all of their transactions, so that any change may.
+    with all of their transactions, so that any change may; ``merge``: whether the chosen ones are
+    undone by the column.
     """
 
     def __init__(
@@ -42,9 +43,10 @@ class Others:
         *,
         struck: bool,
         by_transaction: bool,
+        merge: bool,
     ) -> None:
         self._log, self._wanted, self._struck = log, wanted, struck
-        self._whole = by_transaction
+        self._whole, self._merge = by_transaction, merge
         self._definitions = list(definitions)
         self._boundaries, self._renames = boundaries, [b for b in boundaries if b.new_name]
         self._ledgers = transactions, statements
@@ -87,7 +89,7 @@ class Others:
         return dependences(
             Gathered(named, self._definitions), keys, back,
             struck=self._struck, complete=frozenset() if self._gaps else frozenset(begun),
-            by_transaction=self._whole,
+            by_transaction=self._whole and not self._merge, merge=self._merge,
         )  # fmt: skip
 
     def changes(self, seqs: Integers) -> list[pa.RecordBatch]:

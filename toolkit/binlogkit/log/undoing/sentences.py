@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -18,6 +20,7 @@ _DONE = {
     "refuse": "refused",
     "skip": "skipped",
     "force": "undone whatever their rows have become",
+    "merge": "refused",
 }
 
 
@@ -78,6 +81,9 @@ def dependent(found: Dependences, mode: str, added: Dependences | None) -> tuple
                 "can be undone"
             )
     elif found.dependents.num_rows:
+        later = [one for one in found.later.values() if not one.auto and one.kept.any()]
+        rows = np.unique(np.concatenate([np.zeros(0, np.int64), *(o.seqs[o.kept] for o in later)]))
+        kept = sum(int(one.kept.sum()) for one in later)
         hard = len(set(found.conflicting.tolist()) - set(found.overwritten.tolist()))
         soft = found.conflicts.num_rows - hard
         # What the mode cascade does not undo with the others is refused.
@@ -89,7 +95,10 @@ def dependent(found: Dependences, mode: str, added: Dependences | None) -> tuple
             for n, how in counts
             if n
         )
-        told += [f"{_sums(found)}: {done}", *_each(found.dependents)]
+        if kept:
+            which = f"{_counted(kept, 'column')} of {_counted(len(rows), 'chosen change')}"
+            done = ", ".join(filter(None, [f"{which} {'is' if kept == 1 else 'are'} kept", done]))
+        told += [f"{_sums(found)}: {done or 'nothing is kept'}", *_each(found.dependents)]
     else:
         told.append("no later change in the log depends on the chosen ones")
     return (*told, "no log shows which later statements read these rows")

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from binlogkit.errors import GapError, UsageError
-from binlogkit.log.filter_warnings import warn_of_unmet
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.undoing.cascaded import Children
 from binlogkit.log.undoing.dependents import Others
@@ -68,7 +67,6 @@ def _stated(
     found.gaps = tuple(str(gap) for gap in selection.gaps if _concerns(gap, wanted))
     if found.gaps and not despite_gaps:
         raise GapError(found.gaps)
-    warn_of_unmet(log, filters, nothing=not len(found), level=5)
     return found
 
 
@@ -138,7 +136,7 @@ class Selection:
         import pyarrow.compute as pc
 
         from binlogkit.analyses.point_in_time import read_boundaries
-        from binlogkit.analyses.undoing.blocked import MODES, Blocked, staying
+        from binlogkit.analyses.undoing.blocked import MODES, NONE, Blocked, staying
         from binlogkit.analyses.undoing.plans import Plans
         from binlogkit.analyses.undoing.undo import pieces
         from binlogkit.log.undoing.plans import Undo
@@ -162,7 +160,7 @@ class Selection:
         ]
         others = Others(
             log, wanted, definitions, events, outcomes, texts,
-            struck=cascade, by_transaction=self._by_transaction,
+            struck=cascade, by_transaction=self._by_transaction, merge=mode == "merge",
         )  # fmt: skip
         changes, first = self.changes, None
         while True:
@@ -189,7 +187,9 @@ class Selection:
             followed=children.followed,
             definitions=definitions,
         )
-        stay = staying(Plans(make(), backwards=True), whole=self._by_transaction)
+        merge = mode == "merge"
+        first_made = make(blocked=Blocked.of(found, mode, NONE)) if merge else make()
+        stay = staying(Plans(first_made, backwards=True), whole=self._by_transaction and not merge)
         if len(stay):
             found = others.dependences(children.changes, children.unlogged, stay)
         blocked = Blocked.of(found, mode, stay)

@@ -23,7 +23,9 @@ class Links:
     """Chains of one kind: places in chains, sorted by chain and order.
 
     ``chain``: its number; ``change``: the number of the change; ``before``: whether later ones of
-    the chain depend on it; ``after``: whether it depends on earlier ones.
+    the chain depend on it; ``after``: whether it depends on earlier ones. ``columns``: what of an
+    update later ones depend on: what it set these columns to; None: on all of the change; ``by``:
+    likewise the columns by which they depend.
     """
 
     kind: int
@@ -31,20 +33,27 @@ class Links:
     change: Integers
     before: Flags
     after: Flags
+    columns: tuple[str, ...] | None = None
+    by: tuple[str, ...] | None = None
 
     @classmethod
     def of(
         cls, kind: int, chain: Integers, order: Integers, change: Integers, before: Flags,
-        after: Flags,
+        after: Flags, columns: Iterable[str] | None = None, by: Iterable[str] | None = None,
     ) -> Links:  # fmt: skip
-        """Places in any order; chains without consequences are left out."""
+        """Places in any order; chains without consequences are left out. ``by`` is by default the
+        same as ``columns``."""
+        named = None if columns is None else tuple(columns)
         size = int(chain.max(initial=-1)) + 1
         alive = (np.bincount(chain, before, size) > 0) & (np.bincount(chain, after, size) > 0)
         keep = alive[chain] if len(chain) else np.zeros(0, bool)
         chain, order, change = chain[keep], order[keep], change[keep]
         before, after = before[keep], after[keep]
         sort = np.lexsort((order, chain))
-        return cls(kind, chain[sort], change[sort], before[sort], after[sort])
+        return cls(
+            kind, chain[sort], change[sort], before[sort], after[sort], named,
+            named if by is None else tuple(by),
+        )  # fmt: skip
 
     def ahead(self, marked: Flags) -> Integers:
         """For each place the next marked one in its chain; -1 for none."""

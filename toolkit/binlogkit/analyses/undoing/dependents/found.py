@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from binlogkit.analyses.undoing.dependents.chains import (
 )
 from binlogkit.analyses.undoing.dependents.gathered import BELOW, PLACE, Gathered
 from binlogkit.analyses.undoing.dependents.links import all_links, of_equal_rows
+from binlogkit.analyses.undoing.dependents.merged import Later, merged
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import arrow_schema, fields
 
@@ -49,7 +50,9 @@ class Dependences:
 
     Both as :data:`DEPENDENCES`, in log order, each with the ``seq`` of its rows. ``overwritten``:
     by ``seq``, chosen changes of tables with a key whose only dependents are changes of the same
-    row, certain or possible: nothing else prevents undoing them.
+    row, certain or possible: nothing else prevents undoing them. ``later``: of the mode merge, by
+    table and column, what later changes left in rows of chosen ones; its conflicts are only those
+    that are not undone at all.
     """
 
     dependents: pa.Table
@@ -57,6 +60,7 @@ class Dependences:
     conflicts: pa.Table
     conflicting: Integers
     overwritten: Integers
+    later: Mapping[tuple[TableId, str], Later] = field(default_factory=dict)
 
     @classmethod
     def none(cls) -> Dependences:
@@ -73,12 +77,14 @@ def dependences(
     struck: bool,
     complete: frozenset[TableId],
     by_transaction: bool = False,
+    merge: bool = False,
 ) -> Dependences:
     """What depends on chosen changes; see the package.
 
     ``chosen``: by ``seq``; ``struck``: whether foreign keys cascade without logging; ``complete``:
     tables whose rows are known from the beginning; ``by_transaction``: whole transactions are
-    undone, and depend on each other.
+    undone, and depend on each other; ``merge``: updates are undone in the columns that no later
+    change set (merged.py).
     """
     unit_of = changes.seq
     if by_transaction:  # a change outside any is a unit by itself
@@ -87,7 +93,8 @@ def dependences(
     units, unit = np.unique(unit_of, return_inverse=True)
     wanted = np.zeros(len(units), bool)
     wanted[unit[np.isin(changes.seq, chosen)]] = True
-    fixed = all_links(changes.tables, references, struck=struck)
+    keys = list(references)
+    fixed = all_links(changes.tables, keys, struck=struck)
     there = wanted
     while True:
         equal = _of_equal_rows(changes, there[unit], complete)
@@ -98,6 +105,12 @@ def dependences(
         there = reached.there
     stays = there & ~wanted
     blocked = conflicting(links, unit, stays, wanted)
+    if merge:
+        refused, later = merged(changes, links, keys, unit, wanted)
+        return Dependences(
+            *_table(changes, unit, reached, stays), *_table(changes, unit, refused, wanted),
+            np.zeros(0, np.int64), later,
+        )  # fmt: skip
     others = [link for link in fixed if link.kind not in (SAME_ROW, UNKNOWN)]
     hard = conflicting([*others, *equal], unit, stays, wanted)
     only = (blocked.there & wanted & ~hard.there)[unit]

@@ -33,14 +33,14 @@ def of_rows(events: TableChanges, units: Iterable[Sequence[str]]) -> Iterator[Li
     columns = [(name,) for name in names if name not in events.generated]
     finds = changed_unit(events, events.key)
     yield Links.of(SAME_ROW, life, every, number, inserts, update)
-    yield Links.of(SAME_ROW, life, every, number, update, finds)
-    yield Links.of(SAME_ROW, life, every, number, finds, update)
+    yield Links.of(SAME_ROW, life, every, number, update, finds, ())
+    yield Links.of(SAME_ROW, life, every, number, finds, update, ())
     yield Links.of(DELETED, life, every, number, events.now, deletes)
     for unit in (*columns, *(unit for unit in units if len(unit) > 1)):
         which = np.flatnonzero(changed_unit(events, unit))
         if len(which):
             both = np.ones(len(which), bool)
-            yield Links.of(SAME_ROW, life[which], which, number[which], both, both)
+            yield Links.of(SAME_ROW, life[which], which, number[which], both, both, unit)
     layouts = list(dict.fromkeys(frozenset(part.after) for part in events.parts))
     for layout in layouts if len(layouts) > 1 else ():  # a column may have been renamed in between
         mine = events.of_layout(layout)
@@ -60,7 +60,7 @@ def of_unique(events: TableChanges, key: Sequence[str]) -> Iterator[Links]:
     takes = events.now & (~events.was | moved)
     collations = [events.collations.get(name) for name in key]
     yield from _matched(
-        UNIQUE, columns, collations, events.first + np.arange(events.size), (gives_up, takes)
+        UNIQUE, columns, collations, events.first + np.arange(events.size), (gives_up, takes), key
     )
 
 
@@ -70,8 +70,9 @@ def _matched(
     collations: Sequence[str | None],
     number: Integers,
     flags: tuple[Flags, Flags],
+    key: Sequence[str],
 ) -> Iterator[Links]:
-    """Chains of values that changes free and use."""
+    """Chains of values of a key that changes free and use."""
     gives_up, takes = flags
     both = [joined(pair) for pair in columns]
     size = len(number)
@@ -84,23 +85,27 @@ def _matched(
     which = np.flatnonzero(side & ~missing & ~null)
     codes = equal_codes(both, collations)[which]
     taking = after[which]
-    yield Links.of(kind, codes, order[which], number[which % size], ~taking, taking)
+    yield Links.of(kind, codes, order[which], number[which % size], ~taking, taking, key)
     lacks, some = missing & ~null, ~null
     give, take = np.append(gives_up, np.zeros(size, bool)), np.append(np.zeros(size, bool), takes)
-    yield from _unknown(order, np.append(number, number), give, take, lacks, some)
+    yield from _unknown(order, np.append(number, number), give, take, lacks, some, key, key)
 
 
 def _unknown(
-    order: Integers, number: Integers, source: Flags, target: Flags, lacks: Flags, some: Flags
-) -> Iterator[Links]:
+    order: Integers, number: Integers, source: Flags, target: Flags, lacks: Flags, some: Flags,
+    columns: Sequence[str], by: Sequence[str],
+) -> Iterator[Links]:  # fmt: skip
     """Places that may depend on any before them, since one of the two values is not known.
 
-    ``lacks``: where the value is not known; ``some``: where it is not NULL, or not known.
+    ``lacks``: where the value is not known; ``some``: where it is not NULL, or not known;
+    ``columns``, ``by``: see :class:`Links`.
     """
     for before, after in ((source & lacks, target & some), (source & some, target & lacks)):
         which = np.flatnonzero(before | after)
         one = np.zeros(len(which), np.int64)
-        yield Links.of(UNKNOWN, one, order[which], number[which], before[which], after[which])
+        yield Links.of(
+            UNKNOWN, one, order[which], number[which], before[which], after[which], columns, by
+        )
 
 
 def of_reference(
@@ -142,8 +147,11 @@ def of_reference(
         sources[before], targets[after] = flags[before], flags[after]
         source, target = np.concatenate(sources), np.concatenate(targets)
         which = np.flatnonzero((source | target) & known)
-        yield Links.of(kind, codes[which], seq[which], number[which], source[which], target[which])
-        yield from _unknown(seq, number, source, target, missing & ~null, ~null)
+        units = [(key.referenced, key.columns)[place > 1] for place in (before, after)]
+        yield Links.of(
+            kind, codes[which], seq[which], number[which], source[which], target[which], *units
+        )
+        yield from _unknown(seq, number, source, target, missing & ~null, ~null, *units)
 
     yield from chains(CHILD, 1, 3, sides)
     yield from chains(PARENT, 2, 0, sides)
@@ -208,11 +216,9 @@ def all_links(
     """The chains between all changes of tables, except those of equal rows; ``struck``: whether
     foreign keys cascade without logging."""
     references, found = list(keys), list[Links]()
-    for name, events in tables.items():
+    for events in tables.values():
         if events.key:
-            units = [*events.keys, *(key.columns for key in references if key.child == name)]
-            units += [key.referenced for key in references if key.parent == name]
-            found += of_rows(events, dict.fromkeys(map(tuple, units)))
+            found += of_rows(events, units_of(events, references))
         for unique in events.keys:
             found += of_unique(events, unique)
     for key in references:
@@ -222,6 +228,15 @@ def all_links(
         if above in tables and name in tables:
             found.append(of_distant(tables[above], tables[name]))
     return [links for links in found if len(links.chain)]
+
+
+def units_of(events: TableChanges, references: Iterable[Reference]) -> list[tuple[str, ...]]:
+    """The columns of a table that count as one: those of its keys, and of foreign keys."""
+    units = [*events.keys]
+    for key in references:
+        units += [key.columns] * (key.child == events.name)
+        units += [key.referenced] * (key.parent == events.name)
+    return list(dict.fromkeys(map(tuple, units)))
 
 
 def _distant(references: Iterable[Reference]) -> set[tuple[TableId, TableId]]:
