@@ -148,11 +148,11 @@ def test_observations_are_no_findings_but_damage_is(
     data = small.read_bytes()
     path = tmp_path / "cut"
     path.write_bytes(data[:-1])
-    done = run("audit", path, "--section", "findings", "--format", "jsonl")
+    done = run("audit", path, "--section", "integrity", "--format", "jsonl")
     assert done.status == 1
     finding, lost = done.records
     assert (finding["code"], lost["code"]) == ("cut_event", "missing_events")
-    assert finding["severity"] == "damaged"
+    assert finding["grade"] == "damage"
     assert finding["pos"] == frames_of(data)[-1].pos
     assert done.complaint == f"binlogkit: {path} at {finding['pos']}: {finding['finding']}"
 

@@ -128,7 +128,7 @@ def test_other_commands_tell_what_may_be_missing(
         *_, lost = done.err.splitlines()
         assert "the start of 4 transactions" in lost, lost
     findings = run(
-        "audit", path, "--on-damage", "report", "--section", "findings", "--format", "jsonl"
+        "audit", path, "--on-damage", "report", "--section", "integrity", "--format", "jsonl"
     )
     assert {"broken_framing", "missing_events"} <= {r["code"] for r in findings.records}
     html = tmp_path / "report.html"

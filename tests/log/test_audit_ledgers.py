@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import binlogkit as bk
-from binlogkit.log.audit import _ledgers
+from binlogkit.log.ledgers import read_ledgers
 from binlogkit.rows.soundness import Finding, Soundness
 from binlogkit.rows.window import Window
 
@@ -31,11 +31,12 @@ def test_one_walk_gives_what_three_do(on_damage: str, broken: bool, path: Path) 
         data[len(data) // 2] ^= 0x20
     for filters in ({}, {"stop_position": len(data) // 3}, {"table": "keyed.pk"}):
         log = bk.open(bytes(data), on_damage=on_damage)
-        _, _, _, *tables, _ = _ledgers(log, log.carriers, **filters)
+        read = read_ledgers(log, log.carriers, **filters)
+        tables = [read.transactions, read.statements, read.boundaries]
         alone = bk.open(bytes(data), on_damage=on_damage)
         expected = [
-            read(engine="pyarrow", **filters)
-            for read in (alone.transactions, alone.statements, alone.boundaries)
+            ask(engine="pyarrow", **filters)
+            for ask in (alone.transactions, alone.statements, alone.boundaries)
         ]
         assert tables == expected, filters
 
@@ -55,7 +56,7 @@ def test_audit_and_verify_agree(on_damage: str, path: Path) -> None:
     for source in (*sources, [str(path), sources[0], sources[2]]):
         log = bk.open(source, on_damage=on_damage)
         verified = [f for f in log.verify().records() if f["grade"] != "note"]
-        audited = [f for f in log.audit()["findings"].to_pylist() if f["code"] is not None]
+        audited = [f for f in log.audit()["integrity"].to_pylist() if f["code"] is not None]
         keys = ("code", "file", "pos", "end_pos", "meaning")
         assert [[f[k] for k in keys] for f in audited] == [[f[k] for k in keys] for f in verified]
         assert [f["finding"] for f in audited] == [f["found"] for f in verified]
@@ -73,5 +74,5 @@ def test_an_audit_looks_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return take(soundness, window, *more)
 
     monkeypatch.setattr(Soundness, "take", counted)
-    assert log.audit()["findings"].num_rows == len(log.gaps) == 0
+    assert log.audit()["integrity"].num_rows == len(log.gaps) == 0
     assert len({id(window) for window in taken}) == len(taken) > 0

@@ -35,8 +35,8 @@ def cards(report: Report) -> dict[str, tuple[str, str, str]]:
 class TestSections:
     def test_only_what_is_given_has_a_section(self) -> None:
         assert evidence_report(Evidence()).sections == []
-        report = evidence_report(Evidence(findings=[], summary=[SUMMARY], pictures=False))
-        assert [s.title for s in report.sections] == ["Findings", "What is in the files"]
+        report = evidence_report(Evidence(integrity=[], summary=[SUMMARY], pictures=False))
+        assert [s.title for s in report.sections] == ["Integrity", "What is in the files"]
 
     def test_order_and_limits_last(self) -> None:
         own = Section("Mine", [Text("x")])
@@ -53,10 +53,16 @@ class TestSections:
         (items,) = section(report, "Assumptions").parts
         assert items == Items([("", "A."), ("", "B.")])
 
-    def test_no_finding_is_said(self) -> None:
-        report = evidence_report(Evidence(findings=[]))
-        assert section(report, "Findings").parts == [Text("No finding.", tone="good")]
-        assert cards(report)["findings"] == ("0", "", "good")
+    def test_an_intact_log_is_called_so(self) -> None:
+        report = evidence_report(Evidence(integrity=[]))
+        (said,) = section(report, "Integrity").parts
+        assert isinstance(said, Text) and said.tone == "good"
+        assert cards(report)["integrity"] == ("intact", "", "good")
+        found = [{"grade": "damage", "finding": "x"}, {"grade": "unknown", "finding": "y"}]
+        told = cards(evidence_report(Evidence(integrity=found[:1])))["integrity"]
+        assert told == ("1 finding", "", "bad")
+        report = evidence_report(Evidence(integrity=found))
+        assert cards(report)["integrity"] == ("2 findings", "", "bad")
 
     def test_a_bad_checksum_is_said(self) -> None:
         counts = [{"file": "a", "ok": 9, "bad": 0, "none": 0}, {"file": "b", "ok": 1, "bad": 2}]
@@ -91,7 +97,7 @@ def golden() -> Report:
     transactions: Any = log.transactions()
     return evidence_report(
         Evidence(
-            findings=[],
+            integrity=[],
             summary=bk.audit.summary(transactions),
             by_table=bk.audit.by_table(changes),
             by_minute=bk.audit.by_minute(changes),

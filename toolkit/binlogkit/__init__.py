@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from binlogkit.log.index.touched import touched as touched
     from binlogkit.log.opening import explain as explain
     from binlogkit.log.opening import index as index
+    from binlogkit.log.opening import suspects as suspects
     from binlogkit.log.opening import verify as verify
     from binlogkit.log.snapshot import snapshot as snapshot
     from binlogkit.reports import plots as plot
@@ -59,6 +60,7 @@ __all__ = [
     "row_image",
     "snapshot",
     "sql",
+    "suspects",
     "touched",
     "undo",
     "verify",
@@ -85,6 +87,7 @@ _HOMES = {
     "row_image": ("binlogkit.analyses.row_image", None),
     "snapshot": ("binlogkit.log.snapshot", "snapshot"),
     "sql": ("binlogkit.reports.sql", None),
+    "suspects": ("binlogkit.log.opening", "suspects"),
     "touched": ("binlogkit.log.index.touched", "touched"),
     "undo": ("binlogkit.analyses.undoing.undo", None),
     "verify": ("binlogkit.log.opening", "verify"),

@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any
 
 import binlogkit as bk
+from binlogkit.analyses.audit.rhythm import bursts_among
 from tests.answers.binlogkit_answers.asked import EACH, Asked, Parts, error_facts, question, raised
 from tests.answers.binlogkit_answers.plain import Told, line, rows_of
 
@@ -37,19 +38,25 @@ def _verify_rows(asked: Asked) -> Parts:
     return {"verify.rows": told}
 
 
-_AUDIT = {"files": "files", "continuity": "files", "findings": "findings", "limits": "limits"}
+_AUDIT = {"files": "files", "continuity": "files", "integrity": "findings", "limits": "limits"}
 
 
 @question
 def _audit(asked: Asked) -> Parts:
     parts: Parts = {f"audit.{n}": Told() for n in ("counts", "files", "findings", "limits")}
     with raised(parts["audit.counts"]):
-        for name, table in asked.open().audit().sections.items():
-            if name == "assumes":  # a section that came after the digests
+        sections = asked.open().audit().sections
+        for name, table in sections.items():
+            if name in ("assumes", "suspects"):  # sections that came after the digests
                 continue
             told = parts[f"audit.{_AUDIT.get(name, 'counts')}"]
-            told.add("section", name)
-            told.records("audit", rows_of(table))
+            told.add("section", "findings" if name == "integrity" else name)
+            kept = table.drop_columns(["grade"]) if name == "integrity" else table
+            told.records("audit", rows_of(kept))
+        # A section that the audit had when the digests were made.
+        parts["audit.counts"].add("section", "bursts")
+        minutes = sections["by_minute"]
+        parts["audit.counts"].records("audit", rows_of(bursts_among(minutes, minutes)))
     return parts
 
 

@@ -76,7 +76,7 @@ def audit_together(logs: Sequence[bytes]) -> None:
         )
         found = list(log.audit().records())
         if log.damages:
-            assert any(f["section"] == "findings" and f["severity"] == "damaged" for f in found)
+            assert any(f["section"] == "integrity" and f["grade"] == "damage" for f in found)
         return found
 
     documented(run)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # Sections that the report has under their own names.
 _AS_THEY_ARE = (
-    "findings", "summary", "by_table", "by_minute", "by_thread", "largest", "by_statement",
-    "statements", "settings", "limits", "assumes",
+    "suspects", "integrity", "summary", "by_table", "by_minute", "by_thread", "largest",
+    "by_statement", "statements", "settings", "limits", "assumes",
 )  # fmt: skip
 
 
@@ -47,7 +47,8 @@ _AS_THEY_ARE = (
 )
 @output_options
 def command(**arguments: Any) -> int:
-    """The audit: files, findings, by table, minute, transaction, connection and statement.
+    """The audit: suspects first, then files, integrity, what was changed by table, minute,
+    transaction, connection and statement.
 
     As a table it is a report to read; in the other formats one record per row of every section.
     csv, parquet and arrow take one section at a time.
@@ -77,7 +78,7 @@ def command(**arguments: Any) -> int:
         known = {field.name: field for s in sections for field in SECTIONS[s]}
         declared = (*SECTION, *known.values()) if sections else ()
         write_records(audit.records(*sections), output, declared=declared)
-    found = FINDINGS if audit["findings"].num_rows else WELL
+    found = FINDINGS if audit["integrity"].num_rows else WELL
     return max(status_of(log, filters, nothing=not audit["by_table"].num_rows, losses=False), found)
 
 

@@ -465,6 +465,26 @@ class Log(Streams):
         warn_of_unmet(self, filters, nothing=not audit["by_table"].num_rows)
         return audit
 
+    @overload
+    def suspects(
+        self, *, engine: Literal["pandas"] = ..., **filters: Unpack[FilterArgs]
+    ) -> pd.DataFrame: ...
+    @overload
+    def suspects(
+        self, *, engine: Literal["pyarrow"], **filters: Unpack[FilterArgs]
+    ) -> pa.Table: ...
+    def suspects(self, *, engine: Engine = "pandas", **filters: Unpack[FilterArgs]) -> Frame:
+        """The most suspicious changes first: what was changed, why it is suspicious, and the
+        command that undoes it.
+
+        What is usual follows from the log itself. The rules are in
+        analyses/suspects/rules.toml; an audit has the same table as ``suspects``.
+        """
+        from binlogkit.analyses.suspects import SUSPECTS
+        from binlogkit.log.suspects import suspects_of
+
+        return self._frame(suspects_of(self, **filters), SUSPECTS, engine, filters)
+
     def verify(self, *, rows: bool = False, images: bool = False) -> Verification:
         """Verify the logs: structure, checksums, positions, transactions, continuity.
 

@@ -17,6 +17,8 @@ from binlogkit.sources.carriers.storage import storage_options as given_options
 from binlogkit.sources.keyring import key_files
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from binlogkit.log.explain import Explanation, Place
     from binlogkit.log.index import Updated
     from binlogkit.log.verify import Verification
@@ -116,6 +118,12 @@ def verify(
 ) -> Verification:
     """Verify logs: ``binlogkit.open(source, …).verify()``; see :meth:`binlogkit.Log.verify`."""
     return open_log(source, on_damage=on_damage, **options).verify(rows=rows, images=images)
+
+
+def suspects(source: Source, **reading: Any) -> pd.DataFrame:
+    """What to look at first in logs: ``binlogkit.open(source, …).suspects()``; see
+    :meth:`binlogkit.Log.suspects`. Damage is skipped and counts as a gap."""
+    return open_log(source, **{"on_damage": "report", **reading}).suspects()
 
 
 def index(

@@ -99,6 +99,14 @@ def screen_table(
         texts = [[_short(_text(cell)) for cell in row] for row in islice(stream, page)]
 
 
+def block_table(
+    names: Sequence[str], rows: Iterable[Sequence[object]], screen: Screen
+) -> Iterator[str]:
+    """The rows for a terminal, a block of lines each."""
+    head = [printable(name) for name in names]
+    yield _blocks(head, [[_short(_text(cell)) for cell in row] for row in rows], 0, screen)
+
+
 def _text(cell: object) -> str:
     if cell is None or cell is ABSENT:
         return ""

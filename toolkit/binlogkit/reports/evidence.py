@@ -1,4 +1,5 @@
-"""The evidence report: what was read, whether it is whole, what it shows and cannot show.
+"""The evidence report: what is suspicious, what was read, whether it is whole, what it shows and
+cannot show.
 
 :class:`Evidence` takes the frames of the analyses as they are; a missing frame has no section. Only
 totals of columns are computed here.
@@ -7,7 +8,7 @@ totals of columns are computed here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -27,7 +28,7 @@ from binlogkit.reports.model import (
 )
 
 _TONES: Mapping[str, Tone] = {
-    "bad": "bad", "damaged": "bad", "missing": "bad", "error": "bad", "finding": "bad",
+    "bad": "bad", "damage": "bad", "missing": "bad", "error": "bad", "finding": "bad",
     "applies": "warn", "warning": "warn", "gap": "bad", "unknown": "warn", "cut": "warn",
     "prepared": "warn", "rolled_back": "warn",
 }  # fmt: skip
@@ -37,21 +38,21 @@ _TONES: Mapping[str, Tone] = {
 class Evidence:
     """The pieces of an evidence report; frames of any engine, or lists of records.
 
-    ``files``: one row per file (``file, sha256, size, server_version`` …); ``checksums``: results
-    per file (``file, ok, bad, none``); ``continuity``: one row per pair of files or per gap;
-    ``findings``: damage and other facts that the reader must know, empty if there are none;
-    ``summary, by_table, by_minute, by_thread, largest, by_statement, statements, settings, limits,
-    assumes``: the audit's;
-    ``more``: additional sections, before the limits. ``tool``: name and version; ``command``: as
-    typed; ``made_at``: a time in words.
+    ``suspects``: what to look at first, by rank; ``files``: one row per file (``file, sha256, size,
+    server_version`` …); ``checksums``: results per file (``file, ok, bad, none``); ``continuity``:
+    one row per pair of files or per gap; ``integrity``: damage, gaps and what cannot be read, empty
+    if there is none; ``summary, by_table, by_minute, by_thread, largest, by_statement, statements,
+    settings, limits, assumes``: the audit's; ``more``: additional sections, before the limits.
+    ``tool``: name and version; ``command``: as typed; ``made_at``: a time in words.
     """
 
     title: str = "What this binary log shows"
     subtitle: str = ""
+    suspects: Any = None
     files: Any = None
     checksums: Any = None
     continuity: Any = None
-    findings: Any = None
+    integrity: Any = None
     summary: Any = None
     by_table: Any = None
     by_minute: Any = None
@@ -116,12 +117,18 @@ def _files(evidence: Evidence) -> Iterator[Part]:
         yield _table(evidence.continuity, caption="Continuity", empty="no gap was found")
 
 
-def _findings(evidence: Evidence) -> Iterator[Part]:
-    rows = records_of(evidence.findings)
+def _suspects(evidence: Evidence) -> Iterator[Part]:
+    rows = records_of(evidence.suspects)
+    columns = [replace(c, title=_TITLES.get(c.name, "")) for c in columns_of(rows, _SUSPECTS)]
+    yield Table(rows, columns, empty=_UNSUSPICIOUS, limit=_SHOWN_SUSPECTS, blocks=True)
+
+
+def _integrity(evidence: Evidence) -> Iterator[Part]:
+    rows = records_of(evidence.integrity)
     if rows:
         yield _table(rows)
     else:
-        yield Text("No finding.", tone="good")
+        yield Text("No damage, no gap, nothing that cannot be read.", tone="good")
 
 
 def _tables(evidence: Evidence) -> Iterator[Part]:
@@ -161,8 +168,9 @@ def _summary(evidence: Evidence) -> Iterator[Part]:
 
 _Make = Callable[[Evidence], Iterator[Part]]
 _SECTIONS: tuple[tuple[tuple[str, ...], str, _Make], ...] = (
+    (("suspects",), "Suspects", _suspects),
     (("files", "checksums", "continuity"), "Files", _files),
-    (("findings",), "Findings", _findings),
+    (("integrity",), "Integrity", _integrity),
     (("summary",), "What is in the files", _summary),
     (("by_table",), "By table", _tables),
     (("by_minute",), "By minute", _minutes),
@@ -170,11 +178,19 @@ _SECTIONS: tuple[tuple[tuple[str, ...], str, _Make], ...] = (
     (("by_statement", "statements", "settings"), "Statements", _statements),
 )
 _INTROS = {
+    "Suspects": "What to look at first. What is usual follows from the log; a score is no proof.",
     "By minute": "An event's time is the start of its statement, to the second, by the clock of"
     " the server where it was made.",
     "Transactions": "A connection number does not identify a person: pools share one among many,"
     " and on a replica it is the applier's.",
 }
+_UNSUSPICIOUS = "nothing stands out from what is usual in this log"
+_SHOWN_SUSPECTS = 25
+_SUSPECTS = (
+    "score", "timestamp", "thread_id", "db", "table", "op", "rows", "what", "why", "file", "pos",
+    "undo",
+)  # fmt: skip
+_TITLES = {"timestamp": "time", "thread_id": "connection", "op": "operation", "pos": "position"}
 _SUMMARY = (
     "file", "first_timestamp", "last_timestamp", "transactions", "rows", "inserts", "updates",
     "deletes", "committed", "rolled_back", "prepared", "cut", "open",
@@ -208,7 +224,7 @@ def _table(
     """A table of ``names`` (of all columns if none of them exists), with bad rows marked."""
     rows = records_of(frame)
     columns = columns_of(rows, names) or columns_of(rows)
-    tone_by = next((n for n in ("outcome", "status", "grade", "severity") if n in _keys(rows)), "")
+    tone_by = next((n for n in ("outcome", "status", "grade") if n in _keys(rows)), "")
     return Table(
         rows, columns, caption=caption, empty=empty, limit=limit, tone_by=tone_by, tones=_TONES
     )
@@ -243,9 +259,13 @@ def _figure(evidence: Evidence, name: str, frame: Any, caption: str) -> Iterator
 
 def _cards(evidence: Evidence) -> Iterator[Card]:
     """The most important numbers, from what is given."""
-    if evidence.findings is not None:
-        found = len(records_of(evidence.findings))
-        yield Card("findings", f"{found:,}", tone="bad" if found else "good")
+    if evidence.suspects is not None:
+        found = records_of(evidence.suspects)
+        yield Card("suspects", f"{len(found):,}", _first(found), "warn" if found else "good")
+    if evidence.integrity is not None:
+        doubts = len(records_of(evidence.integrity))
+        value = f"{doubts:,} findings" if doubts > 1 else "1 finding" if doubts else "intact"
+        yield Card("integrity", value, tone="bad" if doubts else "good")
     if evidence.files is not None:
         files = records_of(evidence.files)
         yield Card("files", f"{len(files):,}", f"{_sum(files, 'size'):,} bytes")
@@ -259,7 +279,18 @@ def _cards(evidence: Evidence) -> Iterator[Card]:
     if evidence.limits is not None:
         rows = records_of(evidence.limits)
         proved = sum(row.get("grade") == "applies" for row in rows)
-        yield Card("limits that apply", f"{proved:,}", f"of {len(rows):,} listed below", "warn")
+        more = len(rows) - proved
+        yield Card("limits that apply", f"{proved:,}", f"{more:,} more may apply", "warn")
+
+
+def _first(suspects: Sequence[Mapping[str, Any]]) -> str:
+    """The first suspect in a few words."""
+    if not suspects:
+        return ""
+    first = suspects[0]
+    name = ".".join(text for text in (first.get("db"), first.get("table")) if text)
+    rows = "" if first.get("rows") is None else f"{first['rows']:,} rows"
+    return "first: " + ", ".join(text for text in (f"{first['op']} {name}".strip(), rows) if text)
 
 
 def _totals(rows: Sequence[Mapping[str, Any]]) -> Iterator[Card]:

@@ -21,7 +21,7 @@ _NAMES: dict[Kind, str] = {
     "rolled_back prepared cut open missing bad ok none",
     "time": "timestamp end_timestamp first_timestamp last_timestamp minute start end",
     "microtime": "commit_timestamp",
-    "code": "source sha256 gtid gtid_source query first_query statement before after key",
+    "code": "source sha256 gtid gtid_source query first_query statement before after key undo",
 }
 _LONGEST = {"first_query": 300}  # next to many other columns
 _KINDS: dict[str, Kind] = {name: kind for kind, text in _NAMES.items() for name in text.split()}
@@ -49,7 +49,8 @@ class Column:
 class Table:
     """Records as rows. ``columns``: those shown, None for all; ``limit``: the most rows shown.
 
-    ``tones``: the tone of a row by the value of its column ``tone_by``.
+    ``tones``: the tone of a row by the value of its column ``tone_by``; ``blocks``: a terminal
+    shows each row as a block of lines.
     """
 
     rows: Sequence[Mapping[str, Any]]
@@ -59,6 +60,7 @@ class Table:
     limit: int = 200
     tone_by: str = ""
     tones: Mapping[str, Tone] | None = None
+    blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ def _part(part: Part, on: Screen | None, width: int) -> Iterator[str]:
 
 
 def _table(part: Table, on: Screen | None, width: int) -> Iterator[str]:
-    from binlogkit.reports._table import plain_table, screen_table
+    from binlogkit.reports._table import block_table, plain_table, screen_table
 
     if part.caption:
         yield "\n"
@@ -182,6 +182,8 @@ def _table(part: Table, on: Screen | None, width: int) -> Iterator[str]:
     ]
     if on is None:
         yield from plain_table(names, rows, len(rows), numeric)
+    elif part.blocks:
+        yield from block_table(names, rows, on)
     else:
         count = _columns_that_fit(names, rows, numeric, on)
         part_of = [row[:count] for row in rows]

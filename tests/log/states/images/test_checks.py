@@ -100,10 +100,10 @@ def test_other_projects_logs() -> None:
 
 def test_the_audit_tells_of_it() -> None:
     audit = bk.open(DATA / "8.0-row-full/statements/binlog.000001").audit()
-    (found,) = (r for r in audit["findings"].to_pylist() if r["code"] == "unlogged_change")
-    assert found["severity"] == "warning" and "stmts.untraced id=2" in found["finding"]
+    (found,) = (r for r in audit["integrity"].to_pylist() if r["code"] == "unlogged_change")
+    assert found["grade"] == "warning" and "stmts.untraced id=2" in found["finding"]
     few = bk.open(DATA / "8.0-row-full/statements/binlog.000001").audit(op="delete")
-    assert "unlogged_change" not in few["findings"].column("code").to_pylist()
+    assert "unlogged_change" not in few["integrity"].column("code").to_pylist()
 
 
 def test_the_state_is_not_determined_since_the_last_change_that_fits() -> None:

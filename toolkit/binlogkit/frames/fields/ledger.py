@@ -15,7 +15,7 @@ COLUMN = fields_of("column")
 FILE = fields_of("file")
 #: ``audit["continuity"]``: one row per pair of files that follow each other.
 CONTINUITY = fields_of("continuity")
-#: ``audit["findings"]``: those of the verification but notes, and what else cannot be read.
+#: ``audit["integrity"]``: findings of the verification but notes, and what else cannot be read.
 AUDIT_FINDING = fields_of("audit_finding")
 #: ``audit["assumes"]``.
 ASSUMPTION = fields_of("assumption")

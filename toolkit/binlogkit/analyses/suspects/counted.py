@@ -1,0 +1,183 @@
+"""Suspicious row changes, by their numbers: far more than usual, whole tables, one in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.suspects.rules import Suspect
+from binlogkit.analyses.suspects.units import (
+    OFTEN,
+    OPS,
+    Coded,
+    Integers,
+    counted,
+    elsewhere,
+    integers,
+    unusual,
+)
+from binlogkit.constants import TableId
+from binlogkit.rows.window import SEQ_SHIFT
+
+_LEAST = 10  # rows below which a transaction is not large
+_LEAST_IN_PIECES = 100  # rows of a connection in a window
+_SMALLEST = 5  # rows of a change that can be a table's
+_EXPECTED = 8  # transactions that would have touched the table, where none did
+_EACH = 0.98  # of a table's rows are the whole table
+_PIECES, _EVEN = 5, 1.2  # as many, of about one size, are a job's
+_MOST = 200  # of them are looked at
+_SELDOM = 0.05  # of the transactions
+_CONDITIONS = r"(?i)\b(where|limit|join)\b"
+_WRITES = r"(?i)^\W*(update|delete)\b"
+
+
+class RowSuspects:
+    """Finds suspects among the changes of a log.
+
+    ``undone``: transactions that were rolled back; ``created``: since which transaction the log
+    knows all rows of a table; ``unchecked``: rows events with foreign_key_checks off, by ordinal.
+    """
+
+    def __init__(
+        self,
+        changes: pa.Table,
+        undone: Integers,
+        created: Mapping[TableId, int],
+        unchecked: Collection[int] = (),
+    ) -> None:
+        self._changes, self._created, self._unchecked = changes, created, unchecked
+        self.counted = counted(changes, undone)
+        self._units = self.counted.units
+        self._changed = np.flatnonzero(self._units.group % 3 < 2)
+        self._of: dict[int, Suspect] = {}  # by the places of their units
+
+    def find(self) -> list[Suspect]:
+        """The suspects, in no order."""
+        for step in (self._large, self._in_pieces, self._whole, self._wiped, self._spoken,
+                     self._without_checks):  # fmt: skip
+            step()
+        return list({id(suspect): suspect for suspect in self._of.values()}.values())
+
+    def _note(self, here: Iterable[int], rule: str, much: float, why: str = "") -> Suspect:
+        """These units are suspicious by a rule, too."""
+        here, units = list(here), self._units
+        suspect = next((self._of[at] for at in here if at in self._of), None)
+        if suspect is None:
+            group, sizes = int(units.group[here[0]]), units.rows[here]
+            name = self.counted.tables[group // 3]
+            suspect = Suspect(OPS[group % 3], {}, units.tx[here].tolist(), [name])
+            suspect.rows = int(sizes.sum())
+            self._of |= dict.fromkeys(here, suspect)
+        suspect.found[rule] = max(much, suspect.found.get(rule, 0.0))
+        suspect.why += [why] if why else []
+        return suspect
+
+    def _large(self) -> None:
+        """Far more rows in a transaction than the table is used to."""
+        units = self._units.of(self._changed)
+        found = {one.at: one for one in unusual(units, _LEAST)}
+        for here in units.joined(np.array([*found], np.int64)):
+            much = max(found[at].much for at in here.tolist())
+            usual = found[int(here[0])].usual
+            op = OPS[int(units.group[here[0]]) % 3]
+            why = f"95 % of transactions that {op} rows of it change at most {usual:,}"
+            suspect = self._note(self._changed[here].tolist(), f"{op}_many", much, why)
+            sizes = units.rows[here]
+            if len(here) >= _PIECES and np.quantile(sizes, 0.9) <= _EVEN * np.median(sizes):
+                suspect.less(0.6, "in pieces of one size, as jobs do it")
+
+    def _in_pieces(self) -> None:
+        """Far more rows of a connection, in many transactions, than others change in a window."""
+        units = self._units.of(self._changed)
+        windows, place = units.windows()
+        found = {one.at: one for one in unusual(windows, _LEAST_IN_PIECES)}
+        several = [at for at in found if windows.pieces[at] >= _PIECES]
+        several = sorted(several, key=lambda at: -found[at].much)[:_MOST]
+        for joined in windows.joined(np.array(several, np.int64)):
+            here = self._changed[np.isin(place, joined)]
+            rows = self._units.rows[here]
+            if rows.max() * 2 < rows.sum() and not self._of.keys() & {*here.tolist()}:
+                best = max((found[at] for at in joined.tolist()), key=lambda one: one.much)
+                why = f"95 % of connections change at most {best.usual:,} of its rows in that time"
+                self._note(here.tolist(), "in_pieces", best.much, why)
+
+    def _by_table(self) -> Iterator[tuple[TableId, Integers]]:
+        """The units of each table, in log order."""
+        tables = self._units.group // 3
+        order = np.argsort(tables, kind="stable")
+        for part in np.split(order, np.flatnonzero(np.diff(tables[order])) + 1):
+            if len(part):
+                yield self.counted.tables[int(tables[part[0]])], part
+
+    def _whole(self) -> None:
+        """Each row of a table that the log knows from its beginning."""
+        units = self._units
+        for name, here in self._by_table():
+            if name not in self._created:
+                continue
+            here = here[units.tx[here] >= self._created[name]]
+            ops, rows = units.group[here] % 3, units.rows[here]
+            signed = np.choose(ops, [np.int64(0), np.int64(-1), np.int64(1)]) * rows
+            there = np.cumsum(signed) - signed
+            whole = (ops < 2) & (rows >= _SMALLEST) & (rows >= _EACH * there) & (there > 0)
+            self._seldom(here[whole], "whole_table")
+
+    def _seldom(self, places: Integers, rule: str) -> None:
+        """These units are suspicious, unless the like is done to their table again and again."""
+        groups = self._units.group[places]
+        for group in np.unique(groups).tolist():
+            those = places[groups == group]
+            seen = {self._units.occasion(at) for at in those.tolist()}
+            for here in self._units.joined(those):
+                others = elsewhere(self._units.occasion(int(here[0])), seen)
+                if others < OFTEN:
+                    self._note(here.tolist(), rule, 1 / (1 + others))
+
+    def _wiped(self) -> None:
+        """A delete after which nobody changes rows of a table that was changed all the time."""
+        units = self._units
+        if not len(units):
+            return
+        first, last = int(units.tx[0]), int(units.tx[-1])
+        for _, here in self._by_table():
+            here = here[units.group[here] % 3 < 2]
+            if not len(here) or units.group[here[-1]] % 3 != OPS.index("delete"):
+                continue
+            *_, end = units.joined(here[units.group[here] == units.group[here[-1]]][-_EXPECTED:])
+            if here[-1] not in end or units.rows[end].sum() < _SMALLEST:
+                continue
+            before = int(np.count_nonzero(here < end[0]))
+            at, ended = int(units.tx[end[0]]), int(units.tx[end[-1]])
+            expected = before * (last - ended) / max(1, at - first)
+            if expected >= _EXPECTED:
+                why = f"{before:,} transactions did before, and none of {last - ended:,} since"
+                self._note(end.tolist(), "wiped", 1.0, why)
+
+    def _spoken(self) -> None:
+        """Changes whose statement, which the log has (Rows_query), has no condition."""
+        query = Coded.of(self._changes["query"])
+        texts = pa.array(query.texts, pa.string())
+        bare = pc.and_(
+            pc.match_substring_regex(texts, _WRITES),
+            pc.invert(pc.match_substring_regex(texts, _CONDITIONS)),
+        )
+        free = np.asarray(pc.fill_null(bare, False))[query.codes[self.counted.kept]]
+        places = np.unique(self.counted.place[free])
+        units = self._units
+        fitting = (units.group[places] % 3 < 2) & (units.rows[places] >= _SMALLEST)
+        self._seldom(places[fitting], "no_condition")
+
+    def _without_checks(self) -> None:
+        """Updates and deletes with foreign_key_checks off, where that is seldom."""
+        if not len(self._unchecked):
+            return
+        events = integers(self._changes["seq"])[self.counted.kept] >> SEQ_SHIFT
+        off = np.isin(events, np.asarray(self._unchecked))
+        places = np.unique(self.counted.place[off])
+        if len(places) > _SELDOM * len(self._units):
+            return
+        for here in self._units.joined(places[self._units.group[places] % 3 < 2]):
+            self._note(here.tolist(), "unchecked", 1.0)

@@ -1,0 +1,53 @@
+"""A log's suspects: what an investigator looks at first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses.suspects import Images, Suspect, candidates, ranked, read_first
+from binlogkit.log.ledgers import Ledgers, read_ledgers
+from binlogkit.log.streams import Streams
+from binlogkit.rows.filters import Filters, TableName
+
+if TYPE_CHECKING:
+    from binlogkit.rows.filter_args import FilterArgs
+
+
+def suspects_of(log: Streams, **filters: Unpack[FilterArgs]) -> pa.Table:
+    """See :meth:`binlogkit.log.log.Log.suspects`."""
+    return suspects_among(log, read_ledgers(log, log.carriers, **filters))
+
+
+def suspects_among(log: Streams, ledgers: Ledgers) -> pa.Table:
+    """The suspects of a log of which the ledgers were read.
+
+    The images of the most suspicious transactions are read now, and no others.
+    """
+    found = candidates(
+        ledgers.transactions, ledgers.changes, ledgers.happened, ledgers.statements,
+        ledgers.integrity().to_pylist(), ledgers.unchecked,
+    )  # fmt: skip
+    _look(Streams(log.carriers, log.options), read_first(found))
+    return ranked(found, ledgers.transactions, log.files)
+
+
+def _look(log: Streams, suspects: list[Suspect]) -> None:
+    """Say what the images of the suspects' changes show."""
+    if not suspects:
+        return
+    tables = tuple({TableName(*name) for suspect in suspects for name in suspect.names})
+    wanted = Filters(tables=tables, ops=frozenset(suspect.op for suspect in suspects))
+    images = [(suspect, Images(suspect), np.array(suspect.txs)) for suspect in suspects]
+    for batch in log.batches_to_damage(log.reading(), wanted):
+        numbers = np.asarray(batch.batch["tx"].fill_null(-1))
+        ops = np.asarray(batch.batch["op"])
+        for suspect, image, txs in images:
+            if suspect.names == [batch.table]:
+                here = np.isin(numbers, txs) & (ops == suspect.op)
+                if here.any():
+                    image.take(batch.batch.filter(pa.array(here)))
+    for _, image, _ in images:
+        image.tell()
