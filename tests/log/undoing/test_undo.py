@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -151,7 +151,7 @@ def test_the_incident_is_undone_in_what_nobody_edited_since(cell: str) -> None:
     place = (bad["file"], int(bad["pos"]))
     plans = log.undo(at=place, mode="merge")
     before, now = (
-        {row["values"]["id"]: row["values"] for row in state.records()}
+        {row["id"]: row for row in (cast("dict[str, Any]", r["values"]) for r in state.records())}
         for state in (log.state("shop.orders", at=place), log.state("shop.orders"))
     )
     since = log.rows("shop.orders", start_position=int(bad["end_pos"]), op="update")
