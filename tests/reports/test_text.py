@@ -122,3 +122,24 @@ class TestState:
         assert (tmp_path / "s").read_text().splitlines()[0] == (
             '{"values":{"id":1,"name":null,"note":"","doc":"NULL"},"unknown":[]}'
         )
+
+
+class TestBrief:
+    REPORT = Report(
+        "t",
+        [
+            Section("first", [Table([{"n": n} for n in range(8)])]),
+            Section("large", [Table([{"n": n} for n in range(90)])]),
+            Section("last", [Text("one line")]),
+        ],
+    )
+
+    def test_sections_that_fit_are_whole_and_others_named(self) -> None:
+        written = "".join(text.brief(self.REPORT, Screen(80), 30, "--all shows all of it."))
+        assert written.count("\n") <= 30
+        assert [f"\n{title}\n-" in written for title in ("first", "large", "last")] == [1, 0, 1]
+        assert written.endswith("\nNot shown: large. --all shows all of it.\n")
+
+    def test_a_report_that_fits_is_whole(self) -> None:
+        written = "".join(text.brief(self.REPORT, Screen(80), 200, "--all"))
+        assert written == "".join(text.render(self.REPORT, Screen(80)))

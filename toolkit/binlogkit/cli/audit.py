@@ -33,6 +33,9 @@ _AS_THEY_ARE = (
 )  # fmt: skip
 
 
+_LINES = 60  # of the report on a terminal
+
+
 @click.command("audit", cls=Command)
 @input_options
 @filter_options
@@ -45,19 +48,21 @@ _AS_THEY_ARE = (
     metavar="NAME",
     help=f"Only these sections (repeatable): {', '.join(SECTIONS)}.",
 )
+@click.option("--all", "whole", is_flag=True, help="On a terminal: the whole report.")
 @output_options
 def command(**arguments: Any) -> int:
     """The audit: suspects first, then files, integrity, what was changed by table, minute,
     transaction, connection and statement.
 
-    As a table it is a report to read; in the other formats one record per row of every section.
-    csv, parquet and arrow take one section at a time.
+    As a table it is a report to read, of which a terminal shows the beginning; in the other formats
+    one record per row of every section. csv, parquet and arrow take one section at a time.
     """
     from binlogkit.reports.output import write_records, write_text
 
     arrow_without_pandas()
     output = output_of(arguments)
     sections, html, title = arguments.pop("section"), arguments.pop("html"), arguments.pop("title")
+    lines = None if arguments.pop("whole") else _LINES
     if output.format not in ("table", "jsonl") and len(sections) != 1:
         raise UsageError(f"--format {output.format} takes exactly one --section")
     log = open_input(arguments)
@@ -73,7 +78,7 @@ def command(**arguments: Any) -> int:
         if html is None:
             from binlogkit.reports.text import write
 
-            write(report_of(audit, title), output.path)
+            write(report_of(audit, title), output.path, lines, "--all shows all of it.")
     else:
         known = {field.name: field for s in sections for field in SECTIONS[s]}
         declared = (*SECTION, *known.values()) if sections else ()

@@ -17,7 +17,7 @@ from binlogkit.frames.fields.rows import STATE, TABLE_STATE
 from binlogkit.reports._destination import is_terminal, write_text
 from binlogkit.reports._display import display, one_line, safe_lines, shortened
 from binlogkit.reports._values import json_text
-from binlogkit.reports.model import Figure, Items, Part, Report, Table, Text, columns_of
+from binlogkit.reports.model import Figure, Items, Part, Report, Section, Table, Text, columns_of
 from binlogkit.reports.output import Output, screen, write_batches, write_records
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from binlogkit.reports._table import Screen
 
 _WIDTH = 80
+_LAST = 4  # lines of what is left out
 _INDENT = "  "
 
 
@@ -36,31 +37,48 @@ def render(report: Report, on: Screen | None = None) -> Iterator[str]:
     columns.
     """
     width = on.width if on else _WIDTH
-    yield from _heading(report.title, "=", width)
-    if report.subtitle:
-        yield from _prose(report.subtitle, width)
-    if report.cards:
-        yield "\n"
-        yield from _pairs([(c.label, _joined(c.value, c.note)) for c in report.cards], width)
+    yield from _head(report, width)
     for section in report.sections:
-        yield "\n"
-        yield from _heading(section.title, "-", width)
-        if section.intro:
-            yield from _prose(section.intro, width)
-        for part in section.parts:
-            yield from _part(part, on, width)
+        yield from _section(section, on, width)
     if report.made:
         yield "\n"
         yield from _heading("How this was made", "-", width)
         yield from _pairs(report.made, width)
 
 
-def write(report: Report, path: str | os.PathLike[str] = "-") -> None:
+def brief(report: Report, on: Screen, lines: int, more: str) -> Iterator[str]:
+    """The beginning of ``report``, and its sections in order that fit into so many ``lines``; what
+    is left out is named, with where there is ``more``."""
+    found = ["".join(_head(report, on.width))]
+    room, left_out = lines - found[0].count("\n") - _LAST, list[str]()
+    for section in report.sections:
+        text = "".join(_section(section, on, on.width))
+        if (size := text.count("\n")) <= room:
+            found.append(text)
+            room -= size
+        else:
+            left_out.append(section.title)
+    yield from found
+    if left_out:
+        yield "\n"
+        yield from _prose(f"Not shown: {', '.join(left_out)}. {more}", on.width)
+
+
+def write(
+    report: Report, path: str | os.PathLike[str] = "-", lines: int | None = None, more: str = ""
+) -> None:
     """Write the text of ``report`` to ``path`` (mode 0600) or standard output (``-``).
+
+    ``lines``, ``more``: on a terminal only so many lines, see :func:`brief`.
 
     UsageError: a path that cannot be written. A closed pipe ends it quietly.
     """
-    write_text(path, render(report, screen() if is_terminal(path) else None))
+    if not is_terminal(path):
+        write_text(path, render(report))
+    elif lines is None:
+        write_text(path, render(report, screen()))
+    else:
+        write_text(path, brief(report, screen(), lines, more))
 
 
 def write_state(
@@ -114,6 +132,24 @@ def _state_cell(value: Any) -> Any:
     if value is None:
         return "NULL"
     return json_text(value) if isinstance(value, Mapping) else value
+
+
+def _head(report: Report, width: int) -> Iterator[str]:
+    yield from _heading(report.title, "=", width)
+    if report.subtitle:
+        yield from _prose(report.subtitle, width)
+    if report.cards:
+        yield "\n"
+        yield from _pairs([(c.label, _joined(c.value, c.note)) for c in report.cards], width)
+
+
+def _section(section: Section, on: Screen | None, width: int) -> Iterator[str]:
+    yield "\n"
+    yield from _heading(section.title, "-", width)
+    if section.intro:
+        yield from _prose(section.intro, width)
+    for part in section.parts:
+        yield from _part(part, on, width)
 
 
 def _joined(value: str, note: str) -> str:
