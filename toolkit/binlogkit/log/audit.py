@@ -16,6 +16,7 @@ from binlogkit.frames.fields.ledger import ASSUMPTION, AUDIT_FINDING, CONTINUITY
 from binlogkit.log.ledgers import read_ledgers
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.suspects import suspects_among
+from binlogkit.reports.shown import Overview, Shown
 from binlogkit.rows.filter_args import FilterArgs, check_names
 from binlogkit.rows.soundness import FileFacts, Joint
 from binlogkit.sources.layers import FileHash
@@ -48,11 +49,14 @@ SECTIONS: dict[str, Fields] = {
     "assumes": ASSUMPTION,
 }
 
+_LOOKED_AT = (
+    "score", "timestamp", "thread_id", "db", "table", "op", "rows", "what", "why", "undo",
+)  # fmt: skip
 _LARGEST = 50
 
 
-@dataclass(frozen=True)
-class Audit(Mapping[str, "pa.Table"]):
+@dataclass(frozen=True, repr=False)
+class Audit(Shown, Mapping[str, "pa.Table"]):
     """An audit's tables by section (:data:`SECTIONS`), each a ``pyarrow.Table``."""
 
     sections: dict[str, pa.Table]
@@ -74,14 +78,15 @@ class Audit(Mapping[str, "pa.Table"]):
 
         return natural(self[section], SECTIONS[section])
 
-    def _repr_html_(self) -> str:
-        from binlogkit.reports.notebook import overview
+    def overview(self) -> Overview:
+        """Its suspects first."""
+        counts = [(n, self[n].num_rows) for n in ("files", "suspects", "integrity")]
+        return Overview("audit", [*counts, ("sections", ", ".join(self))], self.suspects())
 
-        facts = [("files", str(len(self.files)))]
-        facts.append(("integrity", f"{self['integrity'].num_rows} findings"))
-        facts.append(("sections", ", ".join(self)))
-        rows = self["suspects"].to_pylist()
-        return overview("audit: suspects first", facts, rows)
+    def suspects(self) -> Iterator[dict[str, Any]]:
+        """The suspects, in what a person looks at."""
+        for row in self["suspects"].to_pylist():
+            yield {name: row[name] for name in _LOOKED_AT}
 
     def records(self, *sections: str) -> Iterator[dict[str, Any]]:
         """Every row of the sections, all by default, with its section's name in front."""

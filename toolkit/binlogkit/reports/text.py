@@ -93,7 +93,7 @@ def write_state(
     """
     if output.format != "table":
         return write_batches(written_schema(STATE).with_metadata(metadata), batches, output)
-    return write_records(_flat(batches), output)
+    return write_records(flat(batches), output)
 
 
 def write_states(
@@ -119,7 +119,7 @@ def _named(
             yield pa.RecordBatch.from_arrays([*said, *batch.columns], names=names)
 
 
-def _flat(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+def flat(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
     """A state's rows for people: one column per value."""
     for batch in batches:
         columns = (batch.column(field.name).to_pylist() for field in STATE)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.states.gaps import Reach
+from binlogkit.reports.shown import Overview, Shown, yes_or_no
 from binlogkit.rows.schema import TableDefinition
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from binlogkit.frames.snapshots.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableState:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TableState(Shown):
     """A table's rows as of a point.
 
     ``rows``, ``findings``: as in analyses.point_in_time; ``columns``, ``key``: the table's at that
@@ -99,6 +100,21 @@ class TableState:
         file, pos = self.position or (None, None)
         return StateFacts(
             self.table, tuple(fields), self.key, self.rows_determined, file, pos, self.gtids, known
+        )
+
+    def overview(self) -> Overview:
+        """Its first rows, ``?`` for what the log does not determine."""
+        from binlogkit.reports.text import flat
+
+        file, pos = self.position or (None, None)
+        return Overview(
+            f"state of {'.'.join(self.table)}",
+            [
+                ("rows", self.rows.num_rows),
+                ("determined", yes_or_no(self.determined)),
+                ("at", "not determined" if file is None else f"{file}:{pos}"),
+            ],
+            flat(self.batches()),
         )
 
     def snapshot(self) -> Snapshot:
