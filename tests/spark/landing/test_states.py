@@ -133,3 +133,17 @@ def test_what_is_asked_wrongly(tmp_path: Path) -> None:
         landing.state("shop.orders", at=("binlog.000009", 4))
     state = landing.state("shop.nothing")
     assert (state.rows.num_rows, state.determined) == (0, False)
+
+
+def test_what_is_doubted_of_other_engines_is_the_logs(tmp_path: Path) -> None:
+    """BLACKHOLE keeps no rows, those of MERGE tables are in others."""
+    case = golden.case("8.0-row-full", "engines")
+    land(case.path, tmp_path)
+    landing, log = Landing(tmp_path), bk.open(case.path)
+    found = {}
+    for table in landing.tables():
+        mine, theirs = (one.state(table).findings for one in (landing, log))
+        assert mine["finding"].to_pylist() == theirs["finding"].to_pylist(), table
+        found[table] = set(mine["finding"].to_pylist())
+    assert "blackhole" in found["engines.hole"] and "merge" in found["engines.merged"]
+    assert "merge" in found["engines.part_a"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, boundary_of
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
@@ -18,7 +19,7 @@ from binlogkit.errors import InputError, UsageError
 from binlogkit.frames.statements import Record, boundary_records
 from binlogkit.log.index import Index, Joined
 from binlogkit.log.index.transactions import joined_transactions
-from binlogkit.log.states.history import History, TableFacts
+from binlogkit.log.states.history import MERGE, History, Merged, TableFacts
 from binlogkit.log.states.reading import Source, among_events
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.resolve import key_of
@@ -32,6 +33,10 @@ from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, 
 from binlogkit.spark.landing.shape import folder_of
 from binlogkit.spark.landing.spans import Landed, Spans
 from binlogkit.spark.landing.tables import opened
+
+
+def _writes(boundary: Boundary) -> bool:
+    return boundary.action == "statement_write"
 
 
 class Ledger(Source):
@@ -154,8 +159,6 @@ class Ledger(Source):
             found.add(
                 name, TableFacts(0, None, plain, last.key, None, last.cascades, last.supposed)
             )
-            rows = self.transactions.filter(touching(self.transactions, [".".join(name)]))
-            found.sources[name] = {source or "" for source in rows["source"].unique().to_pylist()}
         for boundary in self.boundaries:
             if boundary.definition is not None:
                 told = boundary.definition
@@ -166,7 +169,35 @@ class Ledger(Source):
                         key_of(told)[0], told.engine, told.cascades, told.supposed,
                     ),
                 )  # fmt: skip
+        stored = {".".join(name): name for name in found.layouts}
+        for table, source in zip(*self._touched(), strict=True):
+            found.sources.setdefault(stored[table], set()).add(source or "")
+        found.merged = {(one.name, one.tx): one for one in self._merged(found)}
         return found
+
+    def _touched(self) -> tuple[list[str], list[str | None]]:
+        """The tables that transactions changed, ``db.table``, and the sources of these."""
+        rows = self.transactions.select(["tables", "source"]).combine_chunks()
+        lists = pa.chunked_array(rows["tables"]).combine_chunks()
+        sources = rows["source"].take(pc.list_parent_indices(lists))
+        pairs = pa.table({"table": lists.flatten(), "source": sources})
+        unique = pairs.group_by(["table", "source"], use_threads=False).aggregate([])
+        return unique["table"].to_pylist(), unique["source"].to_pylist()
+
+    def _merged(self, known: History) -> list[Merged]:
+        """The transactions that wrote MERGE tables."""
+        found = []
+        for name, layouts in known.layouts.items():
+            if MERGE not in (layout.engine for layout in layouts):
+                continue
+            rows = self.transactions.filter(touching(self.transactions, [".".join(name)]))
+            wrote = [(b.tx, b.file, b.pos) for b in self.boundaries_of(name) if _writes(b)]
+            wrote += zip(*(rows[n].to_pylist() for n in ("tx", "file", "pos")), strict=True)
+            for tx, file, pos in wrote:
+                before = [one.engine for one in layouts if (one.tx or 0) < (tx or 0)]
+                if before[-1:] == [MERGE]:
+                    found.append(Merged(0, name, tx, file, pos))
+        return sorted(found, key=lambda one: one.tx or 0)
 
     @cached_property
     def _ordered(self) -> tuple[Numbering, list[Boundary], list[Gap], Integers]:
