@@ -188,14 +188,14 @@ class Counting:
         self,
         transactions: IntoFrame,
         until: Until | None,
-        findings: StateFindings,
+        findings: StateFindings | None = None,
         *,
         since: Until | None = None,
         transactional: bool | None = None,
     ) -> None:
         self.transactional = transactional
         self._ledger = ledger = _Ledger(transactions)
-        by_then = ledger.until(until, findings)
+        by_then = ledger.until(until, StateFindings() if findings is None else findings)
         earlier = np.zeros(len(ledger.tx), bool)
         if since is not None:
             earlier = ledger.until(since, StateFindings())
@@ -206,6 +206,11 @@ class Counting:
         self._before = np.sort(ledger.tx[earlier & (committed | rolled_back)])
         self._outside = since.seq if isinstance(since, Contained) else None
         self._end = until if isinstance(until, AtPosition) else None
+
+    @property
+    def ended(self) -> frozenset[int]:
+        """All of them."""
+        return frozenset([*self.committed.tolist(), *self.rolled_back.tolist()])
 
     @property
     def numbers(self) -> Integers:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.constants import TableId
-from binlogkit.log.states.doubts import noted, of_gaps, with_more
+from binlogkit.log.states.doubts import doubt, noted, of_gaps, with_more
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.soundness import Gap
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from binlogkit.rows.schema import TableDefinition
 
 
+_UNNAMED = (
+    "The log does not name the table's columns, and what the base says of them does not fit: its "
+    "changes cannot be applied to the base's rows (--schema)."
+)
 _UNKNOWN_CELLS = "No image holds these cells, and the definition has no constant default for them."
 
 
@@ -37,16 +41,21 @@ def assembled(
     reach: Reach,
     place: tuple[tuple[str, int] | None, GtidSet | None],
     definition: TableDefinition | None,
+    based: bool = False,
     names: Collection[TableId] = (),
     after_gaps: Callable[[], int] = lambda: 0,
 ) -> TableState:
     """A table's state.
 
     ``rows``, ``findings``, and whether they are determined (``replayed``): from the replay;
-    ``doubts``, ``notes``: more findings (:mod:`doubts`), besides those about ``gaps``; ``place``:
+    ``doubts``, ``notes``: more findings (:mod:`doubts`), besides those about ``gaps``; ``based``:
+    whether rows began with a base, which columns without names contradict; ``place``:
     its position and GTIDs; ``after_gaps``: how many rows are determined despite the gaps. The rest
     is as in :class:`TableState`.
     """
+    fields = [field.name for field in rows.schema.field("values").type]
+    if based and any(name.startswith("@") for name in fields):
+        doubts = [*doubts, doubt("base", _UNNAMED)]
     sound = replayed and all(one["determined"] for one in doubts)
     certain = rows.num_rows if sound else 0
     if certain and gaps:

@@ -14,13 +14,18 @@ from binlogkit.log.states.bases.bases import facts_of
 from binlogkit.log.states.bases.earlier_names import all_names, boundaries_of, definitions_before
 from binlogkit.log.states.bases.snapshots import bases_of
 from binlogkit.log.states.between import Between
-from binlogkit.log.states.doubts import UNNAMED, doubt, doubts_of, doubts_of_bases, noted
-from binlogkit.log.states.forwards import changes_of, full_name, of_values, transactional_of
+from binlogkit.log.states.doubts import doubts_of, doubts_of_bases, noted
+from binlogkit.log.states.forwards import (
+    changes_of,
+    full_name,
+    of_values,
+    told_of,
+    transactional_of,
+)
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.images.contradictions import unlogged
 from binlogkit.log.states.places import among
 from binlogkit.log.states.reached import reached
-from binlogkit.rows.filter_args import texts
 from binlogkit.rows.filters import written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
 
@@ -48,10 +53,7 @@ class Back:
         if given.get("base") is not None:
             raise UsageError("a state begins with a base or goes back from one: give one of them")
         self._log, self._names = log, names
-        self._key, self._transactional = given.get("key"), given.get("transactional")
-        if isinstance(self._key, str):
-            raise UsageError(f"key is a list of names, not {self._key!r}")
-        self._sources = frozenset(texts("source", given.get("source")))
+        self._key, self._transactional, self._sources = told_of(given)
         happened = boundaries_of(log, self._sources)
         wanted = None if names is None else all_names(happened, names)
         place = given.get("base_at"), given.get("base_gtid")
@@ -99,14 +101,12 @@ class Back:
 
     def reach(self, point: Point) -> Between:
         """The way back to a point."""
-        from binlogkit.analyses.point_in_time.findings import StateFindings
         from binlogkit.analyses.point_in_time.until import Counting
 
         if point not in self._reaches:
             transactions = self.reading.transactions
             until = point.until(transactions)
-            ended = Counting(transactions, until, StateFindings())
-            counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
+            counted = Counting(transactions, until).ended
             self._reaches[point] = Between(self._log, transactions, counted, until, self._base)
         return self._reaches[point]
 
@@ -163,9 +163,7 @@ class Back:
         doubts = doubts_of(layout, history, frozenset(self._base.numbers), supposed)
         columns = tuple(field.name for field in found.rows.schema.field("values").type)
         if base is not None:
-            doubts += doubts_of_bases([base], layout)
-        if any(column.startswith("@") for column in columns):
-            doubts.append(doubt("base", UNNAMED))
+            doubts += doubts_of_bases([base])
         notes = [noted("behind_end", text) for text in point.notes(history, transactions)]
         altered = any(b.concerns(n) for n in names for b in self._between(point))
         position, _ = reached(log, point.place, history.ends, transactions, reach.counted)
@@ -181,6 +179,7 @@ class Back:
             notes=notes,
             assumes=assumed(log, history.version, base=True),
             reach=reach,
+            based=True,
             place=(position, self._gtids(reach)),
             definition=base.definition if base is not None and not altered else None,
             names=names,

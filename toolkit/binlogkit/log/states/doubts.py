@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 _LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
 _BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
 _MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
-UNNAMED = (
-    "The log does not name the table's columns, and what the base says of them does not fit: its "
-    "changes cannot be applied to the base's rows (--schema)."
-)
 _MERGED = "Rows were written to the MERGE table {}: whether they are in this table is not tracked."
 
 
@@ -116,18 +112,14 @@ def of_gaps(gaps: list[Gap]) -> list[dict[str, Any]]:
     return found
 
 
-def doubts_of_bases(bases: Iterable[TableSnapshot], layout: TableFacts) -> list[dict[str, Any]]:
-    """Doubts about a table's base and the log's continuation of it."""
+def doubts_of_bases(bases: Iterable[TableSnapshot]) -> list[dict[str, Any]]:
+    """Doubts about a table's bases."""
     told = []
     for base in bases:
         told += [doubt("base", text) for text in base.doubts]
         for reason, count in base.unknown.items():
             cells = "1 cell is" if count == 1 else f"{count} cells are"
             told.append(noted("base_unknown", f"In the base {cells} not known: {reason}.", count))
-        names = [field.name for field in base.rows.schema.field("values").type]
-        unnamed = any(name.startswith("@") for name in layout.columns or ())
-        if unnamed and not any(name.startswith("@") for name in names):
-            told.append(doubt("base", UNNAMED))
     return told
 
 

@@ -20,7 +20,6 @@ from binlogkit.log.states.bases.bases import (
 )
 from binlogkit.log.states.bases.snapshots import bases_of
 from binlogkit.log.states.doubts import (
-    UNNAMED,
     cascading_columns,
     doubt,
     doubts_of,
@@ -97,10 +96,7 @@ class States:
         self._streams = log
         self._begin(log, names, points)
         self._keep, self._before = keep_cascaded, before
-        self._key, self._transactional = given.get("key"), given.get("transactional")
-        if isinstance(self._key, str):
-            raise UsageError(f"key is a list of names, not {self._key!r}")
-        self._sources = frozenset(texts("source", given.get("source")))
+        self._key, self._transactional, self._sources = told_of(given)
         outcomes = [Outcomes(point, self._transactional) for point in points]
         place = given.get("base_at"), given.get("base_gtid")
         self._bases = bases = bases_of(log, given.get("base"), *place, names)
@@ -149,14 +145,12 @@ class States:
 
     def reach(self, point: Point) -> Reach:
         """The reach of states at a point."""
-        from binlogkit.analyses.point_in_time.findings import StateFindings
         from binlogkit.analyses.point_in_time.until import Counting
 
         if point not in self._reaches:
             transactions = self.reading.transactions
             until = point.until(transactions)
-            ended = Counting(transactions, until, StateFindings())
-            counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
+            counted = Counting(transactions, until).ended
             if self._held is not None:
                 check_order(self._held, transactions, counted, until)
             self._reaches[point] = Reach(self._log.files, transactions, counted, until, self._first)
@@ -245,12 +239,9 @@ class States:
         if bases is not None and not own and not made and self._names is not None:
             raise UsageError(f"no base has {'.'.join(name)}: there is {bases.named()}")
         emptied = any(b.empties and b.name == name and reach.counts(b.tx) for b in boundaries)
+        based = bool(begins)
         if not emptied or len(names) > 1:
-            doubts += doubts_of_bases(own, layout)
-        fields = [field.name for field in rows.schema.field("values").type]
-        told = any(one["meaning"] == UNNAMED for one in doubts)
-        if begins and not told and any(name.startswith("@") for name in fields):
-            doubts.append(doubt("base", UNNAMED))
+            doubts += doubts_of_bases(own)
         if not made and not own and not self._met(name):
             doubts.append(
                 doubt("unknown_table", f"{self.unnamed}{others(TableName(*name), log.met)}.")
@@ -261,6 +252,7 @@ class States:
             start = restarts.emptied_by(log.file_facts, reach, boundaries, names)
             if start is not None:
                 rows, findings, doubts, replayed_well = rows[:0], findings[:0], [], True
+                based = False
                 notes.append(noted(RESTARTED, _RESTARTED.format(start.name)))
         return assembled(
             name,
@@ -274,6 +266,7 @@ class States:
             notes=notes,
             assumes=(*self.assumes, *assumed(log, history.version, base=bool(begins))),
             reach=reach,
+            based=based,
             place=reached(log, point.place, history.ends, transactions, reach.counted, self._held),
             definition=state.definition,
             names=names,
@@ -316,6 +309,14 @@ class States:
         """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
         with self._streams.knowing(self._catalog):
             yield from changes_of(self._streams, set(names), self._sources)
+
+
+def told_of(given: TableArgs) -> tuple[Sequence[str] | None, bool | None, frozenset[str]]:
+    """The key, whether the engine is transactional, and the sources, as they are given."""
+    key = given.get("key")
+    if isinstance(key, str):
+        raise UsageError(f"key is a list of names, not {key!r}")
+    return key, given.get("transactional"), frozenset(texts("source", given.get("source")))
 
 
 def changes_of(

@@ -349,7 +349,7 @@ class _New:
     def _counting(self) -> Counting:
         engine = transactional_of(self._facts.engine)
         ledger = self._ledger.transactions
-        return Counting(ledger, None, StateFindings(), transactional=engine)
+        return Counting(ledger, None, transactional=engine)
 
     def rows(self) -> pa.Table | None:
         """Its changes, in order; None if they are not those in the journal."""

@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses._tasks import Batches, SparkTasks, arriving
 from binlogkit.analyses.point_in_time.boundary import Boundary
-from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.shared import Shared
 from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.constants import TableId
@@ -142,12 +141,11 @@ def _last_version(landing: Landing, until: Until | None) -> int:
     loose = any(file.loose for file in landing.ledger.file_facts)
     if until is None or loose or not len(transactions):
         return (1 << 63) - 1
-    counting = Counting(transactions, until, StateFindings())
-    ends = [int(numbers.max(initial=-1)) for numbers in (counting.committed, counting.rolled_back)]
+    counting = Counting(transactions, until)
     # An XA transaction has the version of its commit.
     counted = transactions.filter(pc.is_in(transactions["tx"], pa.array(counting.numbers)))
     resolved = counted.filter(counted["resolved_pos"].is_valid())
-    past = transactions.filter(pc.less_equal(transactions["tx"], max(ends)))
+    past = transactions.filter(pc.less_equal(transactions["tx"], max(counting.ended, default=-1)))
     places = [*_last_places(past, "file", "pos")]
     places += _last_places(resolved, "resolved_file", "resolved_pos")
     return max(((file_number(file) << POSITION_BITS) + pos for file, pos in places), default=-1)

@@ -153,8 +153,8 @@ class _Looking:
 
         reading, findings = self._reading, StateFindings()
         history = reading.history
-        ended = Counting(reading.transactions, None, StateFindings())
-        counted = frozenset([*ended.committed.tolist(), *ended.rolled_back.tolist()])
+        ended = Counting(reading.transactions, None)
+        counted = ended.ended
         last = last_name([b for b in reading.boundaries if ended.happened(b)], self._name)
         layout = history.layout(last if last in history.layouts else self._name, counted)
         engine = self._transactional
