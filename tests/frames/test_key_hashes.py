@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit.frames.key_hashes import KeyColumn, _hashed_as, asked_hashes, hashes_of
-from binlogkit.frames.literals import Misfit, pair_of
+from binlogkit.frames.user_values import Misfit, pair_of
 
 _MOMENTS = st.datetimes(dt.datetime(1970, 1, 2), dt.datetime(2100, 1, 1))
 _LABELS = ["", "a", "b", "c"]

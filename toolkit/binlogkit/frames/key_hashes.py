@@ -20,7 +20,7 @@ from binlogkit._kernel.columns import plan_of
 from binlogkit._kernel.native.filters import hash_fixed, hash_texts
 from binlogkit.constants import ColumnType
 from binlogkit.frames.arrow_types import column_field, decimal_type, field_facts
-from binlogkit.frames.literals import Misfit, members, pair_of
+from binlogkit.frames.user_values import Misfit, members, pair_of
 from binlogkit.rows.schema import Column, TableSchema, cell_spec
 
 #: Hashes of 64 bits.

@@ -18,8 +18,8 @@ from binlogkit.errors import UsageError, printable
 from binlogkit.frames.arrays import one_text
 from binlogkit.frames.arrow_types import field_facts
 from binlogkit.frames.generic import json_texts
-from binlogkit.frames.literals import Misfit, as_written, pair_of
 from binlogkit.frames.schema import CellState
+from binlogkit.frames.user_values import Misfit, as_written, pair_of
 
 _IMAGES = ("before", "after")
 

@@ -15,8 +15,8 @@ from binlogkit.errors import UsageError, printable
 from binlogkit.frames.arrow_types import field_facts
 from binlogkit.frames.fields.field import TIMES
 from binlogkit.frames.fields.rows import BATCH
-from binlogkit.frames.literals import Misfit, as_written, pair_of
 from binlogkit.frames.schema import CellState
+from binlogkit.frames.user_values import Misfit, as_written, pair_of
 from binlogkit.rows.filter_args import meant
 from binlogkit.rows.where import Condition, Equals, Operand, Where
 

@@ -59,7 +59,7 @@ def state_of(name: TableId, shown: Shown, moment: Moment, assumes: tuple[str, ..
 def no_rows(definition: TableDefinition) -> pa.Table:
     """The rows of a table that has none, in a state's form."""
     from binlogkit.frames.arrow_types import column_field
-    from binlogkit.frames.snapshots.cells import Columns
+    from binlogkit.frames.snapshots.values import Columns
     from binlogkit.rows.defined import column_of
 
     return Columns([column_field(column_of(c)) for c in definition.columns]).table([])

@@ -292,6 +292,17 @@ def _words(exc: Exception) -> tuple[int | None, str]:
     return None, str(arguments[0]) if arguments else type(exc).__name__
 
 
+def ask(connection: Any, server: str, sql: str) -> list[tuple[Any, ...]]:
+    """The rows of a statement; bytes as text, which may be names of files that are no UTF-8."""
+    with translated(server), connection.cursor() as cursor:
+        cursor.execute(sql)
+        return [tuple(map(_text, row)) for row in cursor.fetchall()]
+
+
+def _text(value: Any) -> Any:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+
+
 def quoted(name: Iterable[str]) -> str:
     """A name in backticks, its parts joined by dots."""
     return ".".join("`" + part.replace("`", "``") + "`" for part in name)

@@ -14,12 +14,12 @@ from typing import Any
 from binlogkit._kernel.charsets import CHARSETS, canonical, decode
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError, printable
-from binlogkit.frames.snapshots.cells import Misread
 from binlogkit.frames.snapshots.coordinates import Coordinates
 from binlogkit.frames.snapshots.inserts import rows_in, target_of
 from binlogkit.frames.snapshots.literals import Dialect
 from binlogkit.frames.snapshots.snapshot import Snapshot
 from binlogkit.frames.snapshots.table_rows import TableRows
+from binlogkit.frames.snapshots.values import Misread
 from binlogkit.rows.ddl import Catalog, StatementKind, statement_kind
 from binlogkit.rows.ddl.dump import HEADER, header_facts, mode_after, used_database
 from binlogkit.rows.ddl.scan import leading_words, plain

@@ -18,7 +18,7 @@ from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.arrow_types import column_field, field_facts
-from binlogkit.frames.snapshots.cells import Misread
+from binlogkit.frames.snapshots.values import Misread
 from binlogkit.rows.defined import column_of, described
 from binlogkit.rows.schema import ColumnDefinition, ForeignKey, TableDefinition
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from binlogkit.errors import DamageError, InputError
-from binlogkit.frames.snapshots.cells import Misread
+from binlogkit.frames.snapshots.values import Misread
 from binlogkit.limits import limit, limit_error
 from binlogkit.sources.carriers import Carrier, shown
 from binlogkit.sources.layers import Lookahead

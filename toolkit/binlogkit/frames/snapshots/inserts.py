@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from binlogkit._kernel.charsets import decode
-from binlogkit.frames.snapshots.cells import Misread
+from binlogkit.frames.snapshots.values import Misread
 from binlogkit.rows.ddl.scan import quote_end
 from binlogkit.rows.ddl.session import SqlMode
 from binlogkit.rows.schema import ColumnDefinition

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from binlogkit._kernel.charsets import SINGLE_BYTE, canonical, decode
 from binlogkit.frames.arrow_types import field_facts
-from binlogkit.frames.snapshots.cells import UNKNOWN, Misread, text_readers, timestamp_of
 from binlogkit.frames.snapshots.inserts import HEX, NULL, NUMBER, STRING, Literal
+from binlogkit.frames.snapshots.values import UNKNOWN, Misread, text_readers, timestamp_of
 from binlogkit.rows.schema import ColumnDefinition
 
 Read = Callable[[Literal], Any]

@@ -19,7 +19,6 @@ from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.snapshots import mydumper, shell
-from binlogkit.frames.snapshots.cells import Misread
 from binlogkit.frames.snapshots.dump import read_dump
 from binlogkit.frames.snapshots.facts import KEY, StateFacts, facts_in
 from binlogkit.frames.snapshots.folder import DumpFolder
@@ -31,6 +30,7 @@ from binlogkit.frames.snapshots.states import (
     records_of_pairs,
     state_rows_of,
 )
+from binlogkit.frames.snapshots.values import Misread
 from binlogkit.limits import limit, limit_error
 from binlogkit.rows.ddl import Catalog
 from binlogkit.sources.carriers import Carrier

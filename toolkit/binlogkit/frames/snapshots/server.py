@@ -15,11 +15,11 @@ from binlogkit.constants import TableId
 from binlogkit.errors import ServerError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.arrow_types import column_field
-from binlogkit.frames.snapshots.cells import Columns, Misread
 from binlogkit.frames.snapshots.facts import StateFacts
 from binlogkit.frames.snapshots.inserts import NULL, STRING
 from binlogkit.frames.snapshots.literals import Dialect, reader_of
 from binlogkit.frames.snapshots.snapshot import Snapshot, TableSnapshot
+from binlogkit.frames.snapshots.values import Columns, Misread
 from binlogkit.rows.ddl.server import from_server
 from binlogkit.rows.defined import column_of
 from binlogkit.rows.resolve import key_of

@@ -21,7 +21,6 @@ from typing import Any
 from binlogkit._kernel.charsets import canonical
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError
-from binlogkit.frames.snapshots.cells import Misread
 from binlogkit.frames.snapshots.coordinates import Coordinates
 from binlogkit.frames.snapshots.dump import DumpReader
 from binlogkit.frames.snapshots.folder import DumpFolder
@@ -29,6 +28,7 @@ from binlogkit.frames.snapshots.inserts import NULL, STRING, Literal
 from binlogkit.frames.snapshots.literals import Dialect
 from binlogkit.frames.snapshots.snapshot import Snapshot
 from binlogkit.frames.snapshots.table_rows import TableRows
+from binlogkit.frames.snapshots.values import Misread
 from binlogkit.limits import limit, limit_error
 from binlogkit.sources.layers import Lookahead
 

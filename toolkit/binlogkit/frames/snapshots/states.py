@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from binlogkit.frames.arrow_types import field_facts
 from binlogkit.frames.schema import CellState
-from binlogkit.frames.snapshots.cells import UNKNOWN, Columns, Misread, Odd, text_readers
+from binlogkit.frames.snapshots.values import UNKNOWN, Columns, Misread, Odd, text_readers
 
 _LONGEST = 1 << 30  # characters of a line of CSV
 Pair = tuple[str, str]  # values and unknown, as JSON

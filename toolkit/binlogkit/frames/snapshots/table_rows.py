@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from binlogkit.frames.arrow_types import column_field
-from binlogkit.frames.snapshots.cells import UNKNOWN, Columns, Misread
 from binlogkit.frames.snapshots.inserts import Literal, columns_named
 from binlogkit.frames.snapshots.literals import Dialect, Read, reader_of
 from binlogkit.frames.snapshots.snapshot import TableSnapshot
+from binlogkit.frames.snapshots.values import UNKNOWN, Columns, Misread
 from binlogkit.rows.defined import column_of
 from binlogkit.rows.schema import TableDefinition
 

@@ -119,8 +119,8 @@ class TableState(Shown):
 
     def snapshot(self) -> Snapshot:
         """As a base for other states."""
-        from binlogkit.frames.snapshots.cells import Columns
         from binlogkit.frames.snapshots.reading import snapshot_as
+        from binlogkit.frames.snapshots.values import Columns
 
         facts = self.facts()
         rows = self.rows.select(["values", "unknown", "value_state", "raw"])

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from binlogkit.errors import ServerError, UsageError
-from binlogkit.sources.connection import ServerSettings, connect, translated
+from binlogkit.sources.connection import ServerSettings, ask, connect, translated
 from binlogkit.sources.server.stream import FIRST_POSITION, EventStream, Item
 
 _ENCRYPTION_HEADER = 512
@@ -130,10 +130,7 @@ class ReplicationClient:
         self._query(f"SET {', '.join(settings)}, SESSION net_write_timeout = {_SLOW_READER}")
 
     def _query(self, sql: str) -> list[tuple[Any, ...]]:
-        """Its rows; texts may be names of files, whose bytes need not be UTF-8."""
-        with translated(self.server), self._connection.cursor() as cursor:
-            cursor.execute(sql)
-            return [tuple(map(_text, row)) for row in cursor.fetchall()]
+        return ask(self._connection, self.server, sql)
 
     def _begin(self, dump: bytes) -> None:
         """Register, and ask for the events in the same breath.
@@ -190,10 +187,6 @@ class ReplicationClient:
 def _log_size(row: tuple[Any, ...]) -> ServerLogSize:
     encrypted = len(row) > 2 and str(row[2]).lower() == "yes"
     return ServerLogSize(str(row[0]), int(row[1]) - _ENCRYPTION_HEADER * encrypted, encrypted)
-
-
-def _text(value: Any) -> Any:
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
 def _packet(payload: bytes) -> bytes:

@@ -25,6 +25,7 @@ from binlogkit.errors import ServerError, printable
 from binlogkit.sources.connection import (
     USER_TABLES,
     ServerSettings,
+    ask,
     connect,
     quoted,
     translated,
@@ -96,12 +97,12 @@ class ConsistentTables:
     def _session(self, settings: ServerSettings) -> Any:
         found = connect(settings, use_unicode=False, conv={}, autocommit=True)
         self._sessions.append(found)
-        self._ask(found, _SESSION)
+        ask(found, self.server, _SESSION)
         return found
 
     def query(self, sql: str) -> list[tuple[str | None, ...]]:
         """The rows of a statement, as texts."""
-        return self._ask(self._reader, sql)
+        return ask(self._reader, self.server, sql)
 
     def rows(self, sql: str) -> Iterator[tuple[bytes | None, ...]]:
         """The rows of a SELECT as they come from the server, texts in their columns' character
@@ -125,11 +126,6 @@ class ConsistentTables:
         for session in self._sessions:
             with suppress(Exception):
                 session._force_close()
-
-    def _ask(self, session: Any, sql: str) -> list[tuple[str | None, ...]]:
-        with translated(self.server), session.cursor() as cursor:
-            cursor.execute(sql)
-            return [tuple(map(_text, row)) for row in cursor.fetchall()]
 
     @property
     def follows_parents(self) -> bool:
@@ -159,7 +155,7 @@ class ConsistentTables:
                 if error.code != _LOCK_WAIT_TIMEOUT:
                     raise
                 self.query("ROLLBACK")
-                self._ask(self._locker, "UNLOCK TABLES")
+                ask(self._locker, self.server, "UNLOCK TABLES")
                 if not left:
                     told = "transactions or statements that use the tables did not end"
                     if self._lock is not Lock.GLOBAL:
@@ -172,17 +168,17 @@ class ConsistentTables:
 
     def _snapshot(self) -> tuple[str | None, int | None, str]:
         if self._lock is Lock.GLOBAL:
-            self._ask(self._locker, "FLUSH TABLES WITH READ LOCK")
+            ask(self._locker, self.server, "FLUSH TABLES WITH READ LOCK")
         else:
             listed = ", ".join(f"{quoted(name)} READ" for name in self.names)
-            self._ask(self._locker, f"LOCK TABLES {listed}")
+            ask(self._locker, self.server, f"LOCK TABLES {listed}")
         self.query("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         for name in self.names:  # whose metadata locks stay to the transaction's end
             self.query(f"SELECT 1 FROM {quoted(name)} LIMIT 0")
         file, pos = self.end()
         gtids = self.query("SELECT @@GLOBAL.gtid_executed")[0][0] or ""
         if self._lock is not Lock.HELD:
-            self._ask(self._locker, "UNLOCK TABLES")
+            ask(self._locker, self.server, "UNLOCK TABLES")
         return file, pos, gtids
 
     def end(self) -> tuple[str | None, int | None]:
@@ -208,10 +204,6 @@ def _reached(found: set[TableId], above: Mapping[TableId, set[TableId]]) -> set[
 
 def _name(row: tuple[str | None, ...]) -> TableId:
     return row[0] or "", row[1] or ""
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else bytes(value).decode("utf-8", "surrogateescape")
 
 
 def _abandon(session: Any, cursor: Any) -> None:
