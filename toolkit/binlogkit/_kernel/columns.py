@@ -55,17 +55,9 @@ class ColumnPlan:
         """As ``TableBuilder`` takes it; ``out``: place among the columns asked for, -1 for one
         that is only stepped over; ``digests``: those that the column belongs to."""
         return (
-            Kind["K_" + self.kind.upper()],
-            out,
-            self.spec.type is T.JSON,
-            self.length,
-            self.fraction,
-            self.spec.as_5_7,
-            digests,
-            self.limit,
-            self.groups,
-            self.points,
-        )
+            Kind["K_" + self.kind.upper()], out, self.spec.type is T.JSON, self.length,
+            self.fraction, self.spec.as_5_7, digests, self.limit, self.groups, self.points,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

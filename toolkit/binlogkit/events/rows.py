@@ -102,20 +102,13 @@ def _ndb(part: Cursor, is_update: bool) -> dict[str, Any]:
     length = part.uint(1, "ndb_length")
     if length < _NDB_HEADER:
         raise part.fail("ndb_length", f"{length} does not cover its own byte and the format's")
-    return {
-        "ndb_format": part.uint(1, "ndb_format"),
-        "ndb": part.read(length - _NDB_HEADER, "ndb"),
-    }
+    form = part.uint(1, "ndb_format")
+    return {"ndb_format": form, "ndb": part.read(length - _NDB_HEADER, "ndb")}
 
 
 def _partition(part: Cursor, is_update: bool) -> dict[str, Any]:
-    partition_id = part.uint(2, "partition_id")
-    if not is_update:
-        return {"partition_id": partition_id}
-    return {
-        "partition_id": partition_id,
-        "source_partition_id": part.uint(2, "source_partition_id"),
-    }
+    names = ("partition_id", "source_partition_id") if is_update else ("partition_id",)
+    return {name: part.uint(2, name) for name in names}
 
 
 _EXTRA = {_NDB: _ndb, _PARTITION: _partition}

@@ -166,16 +166,10 @@ def _raw_texts(column: pa.ChunkedArray) -> Any:
 
 
 def _raw_text(cells: list[dict[str, Any]]) -> str:
-    shown = [
-        {
-            "image": _IMAGES[cell["image"]],
-            "column": cell["column"],
-            "bytes": None if cell["bytes"] is None else hex_text(cell["bytes"]),
-            "text": cell["text"],
-        }
-        for cell in cells
-    ]
-    return json.dumps(shown, ensure_ascii=False)
+    for cell in cells:
+        cell["image"] = _IMAGES[cell["image"]]
+        cell["bytes"] = None if cell["bytes"] is None else hex_text(cell["bytes"])
+    return json.dumps(cells, ensure_ascii=False)
 
 
 _TYPES = pa.types

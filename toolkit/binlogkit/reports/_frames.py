@@ -15,34 +15,22 @@ def records_of(frame: Any, needed: Sequence[str] = ()) -> list[dict[str, Any]]:
     NaN and NaT, pandas' missing values, become None.
     UsageError: a column of ``needed`` is missing, or ``frame`` is not a frame.
     """
-    rows = _rows(frame)
-    there = rows[0] if rows else _columns(frame)
-    missing = [name for name in needed if there is not None and name not in there]
+    if isinstance(frame, list | tuple):
+        rows = [dict(row) for row in frame]
+        there = list(rows[0]) if rows else needed
+    else:
+        import narwhals as nw
+
+        try:
+            native = nw.from_native(frame)
+        except TypeError as exc:
+            raise UsageError(f"a {type(frame).__name__} is no frame") from exc
+        eager = native.collect() if isinstance(native, nw.LazyFrame) else native
+        rows, there = list(eager.rows(named=True)), eager.columns
+    missing = [name for name in needed if name not in there]
     if missing:
         raise UsageError(f"the frame has no column {', '.join(map(printable, missing))}")
     return [{str(k): _present(v) for k, v in row.items()} for row in rows]
-
-
-def _rows(frame: Any) -> list[dict[str, Any]]:
-    if isinstance(frame, list | tuple):
-        return [dict(row) for row in frame]
-    import narwhals as nw
-
-    try:
-        native = nw.from_native(frame)
-    except TypeError as exc:
-        raise UsageError(f"a {type(frame).__name__} is no frame") from exc
-    eager = native.collect() if isinstance(native, nw.LazyFrame) else native
-    return list(eager.rows(named=True))
-
-
-def _columns(frame: Any) -> list[str] | None:
-    """The names of an empty frame; None for an empty list, which has none."""
-    if isinstance(frame, list | tuple):
-        return None
-    import narwhals as nw
-
-    return list(nw.from_native(frame).collect_schema().names())
 
 
 def _present(value: Any) -> Any:

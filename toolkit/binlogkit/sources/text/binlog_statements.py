@@ -80,7 +80,9 @@ class BinlogText:
         if self._state is _State.BARE:
             yield from self._end()
         elif self._state is _State.STATEMENT:
-            yield from self._unclosed()
+            yield from self._end() or [
+                self._window.damage("the text ends inside a BINLOG statement")
+            ]
 
     def _step(self) -> list[Piece] | None:
         """What the next part of the window gives; None when more of the text is needed first."""
@@ -132,7 +134,8 @@ class BinlogText:
             return None
         token = _TOKEN.match(window.text, window.at)
         kind = token.lastgroup if token else None
-        if kind == "quote" or (kind == "gap" and self._complete()):
+        complete = self._state is _State.BARE and not self._events.left
+        if kind == "quote" or (kind == "gap" and complete):
             pieces = self._end()
             window.skip_to(token.end() if token else window.at)
             return pieces
@@ -169,9 +172,6 @@ class BinlogText:
         self._go_on(index)
         return pieces
 
-    def _complete(self) -> bool:
-        return self._state is _State.BARE and not self._events.left
-
     def _placed(self, events: Iterator[bytes]) -> list[Piece]:
         pieces: list[Piece] = []
         for data in events:
@@ -189,11 +189,6 @@ class BinlogText:
             pieces.append(self._window.damage(self._events.broken))
         self._state, self._events = _State.OUTSIDE, _Base64Events()
         return pieces
-
-    def _unclosed(self) -> list[Piece]:
-        """The text is over inside a statement."""
-        pieces = self._end()
-        return pieces or [self._window.damage("the text ends inside a BINLOG statement")]
 
     def _bad_character(self) -> list[Piece]:
         """What is no base64 stands in a statement."""

@@ -144,7 +144,8 @@ def _marked(line: str, start: re.Match[str], style: Style) -> tuple[bytes, int]:
                 raise _bad(line, at, group)
             if len(group[0]) >= _OFFSET_DIGITS:  # the next row's
                 return bytes(data), at
-            data += _group(group[0], style)
+            part = bytes.fromhex(group[0])
+            data += part[::-1] if style.words and len(group[0]) == _WORD else part
             at = group.end()
     return bytes(data), at
 
@@ -204,11 +205,6 @@ def _next_offset(line: str, start: re.Match[str]) -> tuple[int, int] | None:
         if 0 < count <= _WIDEST:
             return start.end() + found.start(), count
     return None
-
-
-def _group(digits: str, style: Style) -> bytes:
-    data = bytes.fromhex(digits)
-    return data[::-1] if style.words and len(digits) == _WORD else data
 
 
 def _bad(line: str, at: int, group: re.Match[str] | None) -> RowError:
