@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,35 +23,25 @@ _PLANNED_COLUMNS = SHARE_COLUMNS  # of the tables whose plans are kept
 _MAX_CELLS = 1 << 20  # of one table in a window: a row of no bytes can have 4096
 
 
+@dataclass(slots=True, eq=False)
 class Parts:
     """Makes shares of windows; ``columns``: names of the columns wanted, None for all; ``most``:
     rows and bytes of a batch; ``most_of_share``: bytes of events; ``borrow``: whether shares are
     decoded later than their windows come; ``digests``: of the images as well.
     """
 
-    def __init__(
-        self,
-        filters: Filters,
-        columns: frozenset[str] | None,
-        most: tuple[int, int],
-        *,
-        most_of_share: int,
-        stop_at_fault: bool,
-        borrow: bool,
-        digests: bool = False,
-    ) -> None:
-        self._filters = filters
-        self._columns = columns
-        self._most = most
-        self._most_of_share = most_of_share
-        self._stop_at_fault = stop_at_fault
-        self._borrow = borrow
-        self._digests = digests
-        self._unused: list[tuple[int, Builders]] = []  # and their columns
-        self.share: Share | None = None
-        # By the schema's identity, which the walk keeps one of.
-        self._plans: dict[tuple[int, str], tuple[TableSchema, TablePlan]] = {}
-        self._planned = 0
+    filters: Filters
+    columns: frozenset[str] | None
+    most: tuple[int, int]
+    most_of_share: int
+    stop_at_fault: bool
+    borrow: bool
+    digests: bool = False
+    share: Share | None = None
+    _unused: list[tuple[int, Builders]] = field(default_factory=list)  # and their columns
+    # By the schema's identity, which the walk keeps one of.
+    _plans: dict[tuple[int, str], tuple[TableSchema, TablePlan]] = field(default_factory=dict)
+    _planned: int = 0
 
     def add(self, window: Window, known: TransactionFacts) -> Iterator[Share]:
         """Take a window; the shares that it goes to, each as often as something was added to it."""
@@ -79,7 +70,7 @@ class Parts:
 
     def _wanted(self, window: Window, known: TransactionFacts) -> np.ndarray[Any, Any] | None:
         """Which events the filters want; None for all."""
-        filters, stretch = self._filters, window.stretch
+        filters, stretch = self.filters, window.stretch
         assert stretch is not None
         wanted = wanted_events(filters, window, known)
         if filters.ops:
@@ -116,7 +107,7 @@ class Parts:
 
     def _table(self, window: Window, slot: int) -> TableSchema | None:
         schema = window.schemas[slot] if slot < len(window.schemas) else None
-        return schema if schema is not None and self._filters.wants_table(*schema.name) else None
+        return schema if schema is not None and self.filters.wants_table(*schema.name) else None
 
     def _ends(
         self,
@@ -152,10 +143,10 @@ class Parts:
             at = first + int(np.argmax(numbers[first:] >= 0))
             self.share = Share(
                 self._unused.pop()[1] if self._unused else {},
-                self._stop_at_fault,
+                self.stop_at_fault,
                 stretch.ordinal + first,
                 int(numbers[at]),
-                self._most_of_share,
+                self.most_of_share,
             )
         return self.share
 
@@ -169,7 +160,7 @@ class Parts:
     ) -> SharePart:
         (first, last), stretch = entries, window.stretch
         assert stretch is not None
-        if self._borrow:
+        if self.borrow:
             stretch.keep()
         rows = stretch.rows_pass(wanted)
         rows.run([], first)
@@ -188,14 +179,14 @@ class Parts:
         damages = [
             told for told in window.damages if told[0] >= first and (whole or told[0] < last)
         ]
-        return SharePart(window, rows, last, size, builders, damages, self._borrow)
+        return SharePart(window, rows, last, size, builders, damages, self.borrow)
 
     def _builder(self, builders: Builders, schema: TableSchema, version: str) -> TableBuilder:
         known = builders.get((id(schema), version))
         if known is None:
             plan = self._plan(schema, version)
-            rows = min(self._most[0], max(_MAX_CELLS // max(len(schema.columns), 1), 1))
-            known = builders[id(schema), version] = schema, plan.builder(rows, self._most[1])
+            rows = min(self.most[0], max(_MAX_CELLS // max(len(schema.columns), 1), 1))
+            known = builders[id(schema), version] = schema, plan.builder(rows, self.most[1])
         return known[1]
 
     def _plan(self, schema: TableSchema, version: str) -> TablePlan:
@@ -204,12 +195,12 @@ class Parts:
         if known is not None:
             return known[1]
         asked = None
-        if self._columns is not None:
-            asked = [c.index for c in schema.columns if c.name in self._columns]
+        if self.columns is not None:
+            asked = [c.index for c in schema.columns if c.name in self.columns]
         self._planned += len(schema.columns)
         if self._planned > _PLANNED_COLUMNS:
             self._plans.clear()
             self._planned = len(schema.columns)
-        plan = table_plan(schema, version, asked, digests=self._digests)
+        plan = table_plan(schema, version, asked, digests=self.digests)
         self._plans[id(schema), version] = (schema, plan)
         return plan

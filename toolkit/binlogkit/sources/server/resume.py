@@ -24,7 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TypeAlias
 
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventType
@@ -136,6 +136,7 @@ class OtherServerError(ReplicationError):
     """Another server answers at an address than the one that was read there."""
 
 
+@dataclass(slots=True, eq=False)
 class SteadyStream:
     """The items after ``place``, or the transactions outside ``gtids()`` (wire form).
 
@@ -146,62 +147,51 @@ class SteadyStream:
     Errors: LostConnectionError, ReplicationError, LogGapError, ServerError.
     """
 
-    def __init__(
-        self,
-        connect: Callable[[], ReplicationClient],
-        place: ResumePoint,
-        *,
-        gtids: Callable[[], bytes] | None = None,
-        wait: bool = False,
-        patience: float = 300.0,
-        uuid: str | None = None,
-        stop: Stop | None = None,
-        follows: Follows | None = None,
-        lost: Callable[[LostConnectionError], None] | None = None,
-    ) -> None:
-        self.bad_checksums: list[str] = []
-        self._connect = connect
-        self.place = place
-        self.facts: ServerFacts | None = None
-        self._gtids = gtids
-        self._wait = wait
-        self._patience = patience
-        self._uuid = uuid
-        self._stop = Stop() if stop is None else stop
-        self._follows = follows
-        self._lost = lost
-        self._last_end: ResumePoint | None = None
-        self._ended = ""  # a log that is gone, while the next one is not proved to follow it
-        self._idle, self._look_at = _FIRST_IDLE, 0.0
-        self._wrong: tuple[str, Anchor] | None = None  # what came last with a wrong checksum
-        self._wrong_at: tuple[str, int, int] = ("", 0, 0)  # its place, and how often one came there
+    connect: Callable[[], ReplicationClient]
+    place: ResumePoint
+    _: KW_ONLY
+    gtids: Callable[[], bytes] | None = None
+    wait: bool = False
+    patience: float = 300.0
+    uuid: str | None = None
+    stop: Stop = field(default_factory=Stop)
+    follows: Follows | None = None
+    lost: Callable[[LostConnectionError], None] | None = None
+    bad_checksums: list[str] = field(default_factory=list)
+    facts: ServerFacts | None = None
+    _last_end: ResumePoint | None = None
+    _ended: str = ""  # a log that is gone, while the next one is not proved to follow it
+    _idle: float = _FIRST_IDLE
+    _look_at: float = 0.0
+    _wrong: tuple[str, Anchor] | None = None  # what came last with a wrong checksum
+    _wrong_at: tuple[str, int, int] = ("", 0, 0)  # its place, and how often one came there
 
     def __iter__(self) -> Generator[Item, None, None]:
         pause, deadline = _FIRST_WAIT, None
-        while not self._stop:
+        while not self.stop:
             try:
                 for item in self._once():
                     self._look(item)
                     yield item
                     pause, deadline = _FIRST_WAIT, None
-                    if self._stop:
+                    if self.stop:
                         return
-                if self._stop or (not self._wait and self._at_end()):
+                if self.stop or (not self.wait and self._at_end()):
                     return
                 continue
             except LostConnectionError as error:
-                if self._stop:
+                if self.stop:
                     return
                 if self.facts is None:
                     raise
                 now = time.monotonic()
-                deadline = deadline or now + self._patience
+                deadline = deadline or now + self.patience
                 times = self._wrong_at[2] if isinstance(error, _WrongChecksum) else 0
                 if times > _OFTEN or (times != 1 and now + pause > deadline):
                     raise
-                if self._lost is not None:
-                    self._lost(error)
-            self._stop.sleep(pause)
+                if self.lost is not None:
+                    self.lost(error)
+            self.stop.sleep(pause)
             pause = min(2 * pause, _LONGEST_WAIT)
 
     def _look(self, item: Item) -> None:
@@ -213,7 +203,7 @@ class SteadyStream:
             self._idle = min(2 * self._idle, _LONGEST_IDLE)
             self._look_at = now + self._idle
             try:
-                client = self._connect()
+                client = self.connect()
             except ServerError:  # the stream itself shows whether the server can be reached
                 return
             with closing(client):
@@ -229,13 +219,13 @@ class SteadyStream:
         return confirmed
 
     def _once(self) -> Iterator[Item]:
-        client = self._connect()
-        self._stop.watch(client)
+        client = self.connect()
+        self.stop.watch(client)
         try:
             self.facts = client.facts
             self._check_server(client)
-            if self._gtids is not None:
-                items = client.dump_gtid(self._gtids(), wait=self._wait)
+            if self.gtids is not None:
+                items = client.dump_gtid(self.gtids(), wait=self.wait)
                 yield from self._behind(items, client)
             else:
                 before, self.place = self.place.file, self._reachable(client)
@@ -243,23 +233,23 @@ class SteadyStream:
                     self._ended = before
                 anchor = self.place.anchor
                 start = self.place.position if anchor is None else anchor.pos
-                items = client.dump(self.place.file, start, wait=self._wait)
-                if self._ended and self._follows is not None:
-                    items = self._proved(items, self._follows, client)
+                items = client.dump(self.place.file, start, wait=self.wait)
+                if self._ended and self.follows is not None:
+                    items = self._proved(items, self.follows, client)
                 yield from self._resumed(items, client)
-            if self._wait and not self._stop:
+            if self.wait and not self.stop:
                 raise LostConnectionError("it ended the stream", server=client.server)
         finally:
-            self._stop.watch(None)
+            self.stop.watch(None)
             client.close()
 
     def _check_server(self, client: ReplicationClient) -> None:
-        if self._uuid is not None and client.facts.uuid != self._uuid:
+        if self.uuid is not None and client.facts.uuid != self.uuid:
             raise OtherServerError(
-                f"it is server {client.facts.uuid}, not {self._uuid}", server=client.server,
+                f"it is server {client.facts.uuid}, not {self.uuid}", server=client.server,
                 file=self.place.file, position=self.place.position,
             )  # fmt: skip
-        self._uuid = client.facts.uuid
+        self.uuid = client.facts.uuid
 
     def _reachable(self, client: ReplicationClient) -> ResumePoint:
         """The place, or the start of the next log when its own ended and is purged."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeAlias
 
 from binlogkit._kernel.cursor import Cursor
@@ -84,6 +84,7 @@ class StreamEvent:
 Item: TypeAlias = FileStart | Heartbeat | StreamEvent
 
 
+@dataclass(slots=True, eq=False)
 class EventStream:
     """The items of one dump, over a PyMySQL connection to which the command was written.
 
@@ -93,23 +94,15 @@ class EventStream:
     ServerError (no such protocol), LimitError (``largest``).
     """
 
-    def __init__(
-        self,
-        connection: Any,
-        server: str,
-        *,
-        skips: bool = False,
-        asked: tuple[str, int] = ("", 0),
-        largest: int = LARGEST_EVENT,
-    ) -> None:
-        self._connection = connection
-        self._server = server
-        self._skips = skips
-        self._asked = asked
-        self._largest = largest
-        self.file = ""
-        self.position = 0
-        self._format = LogFormat()
+    connection: Any
+    server: str
+    _: KW_ONLY
+    skips: bool = False
+    asked: tuple[str, int] = ("", 0)
+    largest: int = LARGEST_EVENT
+    file: str = ""
+    position: int = 0
+    _format: LogFormat = field(default_factory=LogFormat)
 
     def __iter__(self) -> Iterator[Item]:
         while True:
@@ -132,10 +125,10 @@ class EventStream:
 
         PyMySQL's own reading would take an answer of any length.
         """
-        connection = self._connection
+        connection = self.connection
         parts: list[bytes] = []
         length = 0
-        with translated(self._server):
+        with translated(self.server):
             while True:
                 low, high, number = struct.unpack("<HBB", connection._read_bytes(4))
                 size = low | high << 16
@@ -143,9 +136,9 @@ class EventStream:
                     raise self._nonsense("packets out of order")
                 connection._next_seq_id = (number + 1) % 256
                 length += size
-                if length > self._largest:
+                if length > self.largest:
                     raise LimitError(
-                        f"{self._server} sends an event of over {self._largest} bytes "
+                        f"{self.server} sends an event of over {self.largest} bytes "
                         "(the setting: largest)"
                     )
                 parts.append(connection._read_bytes(size))
@@ -158,17 +151,15 @@ class EventStream:
         text = packet[3:].decode("utf-8", "backslashreplace")
         text = text[6:] if text.startswith("#") else text
         if code in LOST_CODES:
-            return LostConnectionError(text, server=self._server, code=code)
+            return LostConnectionError(text, server=self.server, code=code)
         return self._failed(f"error {code}: {text}", code)
 
     def _nonsense(self, what: str) -> ReplicationError:
         return self._failed(f"it does not speak the replication protocol: {what}")
 
     def _failed(self, reason: str, code: int | None = None) -> ReplicationError:
-        file, position = (self.file, self.position) if self.file else self._asked
-        return ReplicationError(
-            reason, server=self._server, code=code, file=file, position=position
-        )
+        file, position = (self.file, self.position) if self.file else self.asked
+        return ReplicationError(reason, server=self.server, code=code, file=file, position=position)
 
     # ---- events -------------------------------------------------------------------------
 
@@ -203,7 +194,7 @@ class EventStream:
         position = self.position + (header.log_pos - self.position) % _WRAP
         if header.type_code == EventType.HEARTBEAT_LOG_EVENT_V2:
             position = _v2_position(cursor, position)
-        if self._skips and position - self.position < _WRAP >> 1:
+        if self.skips and position - self.position < _WRAP >> 1:
             self.position = position
         return Heartbeat(self.file, position)
 
@@ -221,7 +212,7 @@ class EventStream:
             if start == FIRST_POSITION:
                 self.position += len(data)
         else:
-            if self._skips and header.log_pos:
+            if self.skips and header.log_pos:
                 skipped = (header.log_pos - header.size - start) % _WRAP
                 start += skipped if skipped < _WRAP >> 1 else 0
             self.position = start + len(data)
