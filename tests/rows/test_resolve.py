@@ -157,3 +157,24 @@ def test_what_changes_tables_makes_maps_that_come_others(sql: str, tracked: set[
     history.apply(Query(1, 0, 0, "d", StatusVars(), sql))
     assert history.generation == len([name for name in tracked if name != ("e", "u")])
     assert {name for name in history.tracked if name[1]} == tracked
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["ALTER TABLE t ADD n INT", "RENAME TABLE t TO x, x TO t", "DROP DATABASE d", "DROP TABLE t"],
+)
+def test_a_catalog_that_was_taken_later_is_not_changed_before(sql: str) -> None:
+    """What such a statement did is in it."""
+    catalog = Catalog()
+    catalog.apply("CREATE TABLE t (id INT PRIMARY KEY, n INT)", default_db="d")
+    history = TableHistory(ReadOptions(catalog=catalog, taken_at=(("binlog.000001", 500),)))
+    known = history.catalog.table("d", "t")
+    for statement in ("CREATE TABLE u (c INT)", sql):
+        history.apply(Query(1, 0, 0, "d", StatusVars(), statement), "binlog.000001", 400)
+    assert history.catalog.table("d", "t") == known
+    assert ("d", "t") not in history.tracked
+    history.apply(Query(1, 0, 0, "d", StatusVars(), "ALTER TABLE t DROP n"), "binlog.000001", 500)
+    definition = history.catalog.table("d", "t")
+    assert definition is not None
+    assert [column.name for column in definition.columns] == ["id"]
+    assert ("d", "t") in history.tracked

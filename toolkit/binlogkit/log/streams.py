@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from binlogkit.rows.window import Window
 
 _T = TypeVar("_T")
+_FAR = (1 << 63) - 1  # behind a log's end
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +113,17 @@ class Streams:
         return any(file.gtids or file.copied for file in self.file_facts)
 
     @contextmanager
-    def knowing(self, catalog: Catalog | None) -> Iterator[None]:
-        """Read with a base's definitions where no other source has them."""
+    def knowing(
+        self, catalog: Catalog | None, place: tuple[int, int] | None = None
+    ) -> Iterator[None]:
+        """Read with a base's definitions where no other source has them; ``place``: a log's number
+        and a position, if they are those of the tables there."""
         options = self.options
         if catalog is not None and options.catalog is None:
-            self.options = replace(options, catalog=catalog)
+            number, pos = place or (-1, 0)
+            files = enumerate(self.files[: number + 1])
+            taken = [(name, pos if i == number else _FAR) for i, name in files]
+            self.options = replace(options, catalog=catalog, taken_at=tuple(taken))
         try:
             yield
         finally:

@@ -21,7 +21,8 @@ class ReadOptions:
     decode rows, None for as many as there are processors, up to four; ``duplicates``: what becomes
     of a transaction whose GTID came before, ``drop`` or ``keep``; ``schema``: the schema file's
     name; ``supposed``: the names of suppositions (:class:`~binlogkit.rows.schema.Supposition`) that
-    are taken for facts.
+    are taken for facts; ``taken_at``: logs, each with the position up to which statements do not
+    change the catalog, since it tells the tables as they are after them.
     """
 
     on_damage: str = "stop"
@@ -33,6 +34,7 @@ class ReadOptions:
     duplicates: str = "drop"
     schema: str | None = None
     supposed: frozenset[str] = frozenset()
+    taken_at: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         if self.charset is not None and self.charset not in (*CHARSETS, "utf8"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from binlogkit._kernel.charsets import COLLATIONS
@@ -49,7 +50,7 @@ class TableHistory:
     """
 
     def __init__(self, options: ReadOptions) -> None:
-        self._options = options
+        self._options, self._taken_at = options, dict(options.taken_at)
         self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
         self.problems: list[Problem] = []
         self.texts: dict[Text, tuple[int, str]] = {}
@@ -106,8 +107,22 @@ class TableHistory:
                 self.generation += 1
                 self.tracked.add((change.db, change.table))
                 self.tracked.add((change.new_db or change.db, change.new_table))
+        if changes and offset < self._taken_at.get(file, 0):
+            self._restore(changes)
         self._fold_since(folded)
         return changes
+
+    def _restore(self, changes: Iterable[TableChange]) -> None:
+        """Know the given tables as they are after all of these changes and more."""
+        given = self._options.catalog or Catalog()
+        for change in changes:
+            names = {(change.db, change.table), (change.new_db or change.db, change.new_table)}
+            for table in given.tables() if change.action == "drop_database" else ():
+                names |= {(table.db, table.table)} if table.db == change.db else set()
+            self.tracked -= names
+            for db, name in names:
+                if name and (definition := given.table(db, name)) is not None:
+                    self.catalog.enter(definition)
 
     def note_text(self, action: str, db: str, table: str, file: str, offset: int) -> None:
         """Count a change of rows that are in no event."""

@@ -51,6 +51,12 @@ class Boundary:
         return self.action == "truncate" or (self.action == "create" and not self.conditional)
 
     @property
+    def renamed(self) -> dict[str, str]:
+        """The new names of columns, by the old ones in small letters."""
+        done = {} if self.alteration is None else self.alteration.renamed
+        return {old.lower(): new for old, new in done.items()}
+
+    @property
     def moves_rows(self) -> bool:
         """A write that is DDL on partitions or tablespaces."""
         return self.action == "statement_write" and _ALTER.match(self.statement) is not None

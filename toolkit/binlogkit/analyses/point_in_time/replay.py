@@ -58,7 +58,11 @@ class Replay:
 
     def wants(self, boundary: Boundary) -> bool:
         """Whether it may matter to one of the tables."""
-        return boundary.may_write or any(boundary.concerns(name) for name in self.names)
+        refers = boundary.action == "rename" or boundary.renamed  # foreign keys may follow it
+        return boundary.may_write or bool(refers) or self._own(boundary)
+
+    def _own(self, boundary: Boundary) -> bool:
+        return any(boundary.concerns(name) for name in self.names)
 
     def happen(self, *boundaries: Boundary) -> None:
         """Take further boundaries, before the changes that follow them."""
@@ -184,12 +188,15 @@ class Replay:
         self._drop(boundary.name)
 
     def _rename(self, boundary: Boundary) -> None:
+        if boundary.new_name is not None:
+            self._refer_to(boundary.name, boundary.new_name, {})
+        if not self._own(boundary):
+            return
         moved = self.table(boundary.name)
         self._drop(boundary.name)
         if boundary.new_name is None:
             return
         self.history.renamed(boundary.name, boundary.new_name)
-        self._refer_to(boundary.name, boundary.new_name, {})
         if not moved.complete:
             _note(moved, "renamed_from", boundary)
         self.absent.discard(boundary.new_name)
@@ -204,6 +211,9 @@ class Replay:
             self._given[name] = definition.referring(old, new, columns)
 
     def _alter(self, boundary: Boundary) -> None:
+        if not self._own(boundary):
+            self._refer_to(boundary.name, boundary.name, boundary.renamed)
+            return
         table = self.table(boundary.name)
         rows, done = table.settled(), boundary.alteration
         table.definition = boundary.definition
@@ -214,9 +224,8 @@ class Replay:
             table.empty()
         rows = table.settled()
         self.history.altered(boundary.name, done)
-        if done.renamed:
-            small = {old.lower(): new for old, new in done.renamed.items()}
-            self._refer_to(boundary.name, boundary.name, small)
+        if boundary.renamed:
+            self._refer_to(boundary.name, boundary.name, boundary.renamed)
         table.key = self.history.key(boundary.name)
         lost = rows.alter(done, table.key)
         key = self.history.default if table.definition is None else key_of(table.definition)[0]

@@ -97,17 +97,22 @@ class States:
         self._begin(log, names, points)
         self._keep, self._before = keep_cascaded, before
         self._key, self._transactional, self._sources = told_of(given)
-        outcomes = [Outcomes(point, self._transactional) for point in points]
         place = given.get("base_at"), given.get("base_gtid")
         self._bases = bases = bases_of(log, given.get("base"), *place, names)
-        self._held = since = None if bases is None else bases.since(log)
         self._catalog = None if bases is None else bases.catalog
-        with log.knowing(self._catalog):
-            reading = self.reading = StateReading(
-                log, names, outcomes, self._key, self._sources, bases=bases, since=since
-            )
-            gaps = log.gaps
-            contradictions = list(unlogged(log, reading.images, gaps))
+        for sure in (True, False):
+            self._held = since = None if bases is None else bases.since(log)
+            self._taken_at = None if since is None or since.place is None else since.place.at
+            self._taken_at = self._taken_at if sure else None
+            outcomes = [Outcomes(point, self._transactional) for point in points]
+            with log.knowing(self._catalog, self._taken_at):
+                reading = self.reading = StateReading(
+                    log, names, outcomes, self._key, self._sources, bases=bases, since=since
+                )
+                gaps = log.gaps
+                contradictions = list(unlogged(log, reading.images, gaps))
+            if since is None or not since.unlike:  # else its GTIDs tell another place
+                break
         self._contradictions = contradictions
         if since is not None:
             self._contradictions = [c for c in contradictions if after_base([c.gap()], log, since)]
@@ -307,7 +312,7 @@ class States:
 
     def _changes(self, names: Sequence[TableId]) -> Any:
         """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
-        with self._streams.knowing(self._catalog):
+        with self._streams.knowing(self._catalog, self._taken_at):
             yield from changes_of(self._streams, set(names), self._sources)
 
 

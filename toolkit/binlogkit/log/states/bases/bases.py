@@ -48,6 +48,11 @@ class BasePosition:
     pos: int
     given: bool
 
+    @property
+    def at(self) -> tuple[int, int]:
+        """The log's number, and where in it."""
+        return self.file, self.pos
+
 
 class Since:
     """Which transactions a base holds, from the windows of a reading.
