@@ -154,6 +154,33 @@ class Cascades:
         found = _strikes(batch, self._wanted(name))
         return found & ~self._unchecked(batch["seq"].to_numpy()) if found.any() else found
 
+    def parts(self, name: TableId, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """The changes of a table, split where one deletes a row that referred to one deleted before
+        it: by ON DELETE SET NULL it no longer does then."""
+        fold = self._table(name)
+        keys = [k for child, k in self._children(name) if child == name]
+        keys = [key for key in keys if key.on_delete == "SET NULL"]
+        deleted = np.asarray(batch["before"].is_valid()) & np.asarray(batch["after"].is_null())
+        if fold is None or not keys or np.count_nonzero(deleted) < 2:
+            return [batch]
+        rows = fold.settled().table
+        which = places_of(rows, fold.key, columns_of(batch, "before", set(fold.key)))
+        if which is None:
+            return [batch]
+        at = np.flatnonzero(deleted & (which >= 0))
+        gone, cuts = rows.take(pa.array(which[at])), {0, batch.num_rows}
+        for key in keys:
+            sides = key.columns, self._referenced(name, key)
+            if any(
+                c not in rows.column_names or not known(gone[c]).all() for s in sides for c in s
+            ):
+                continue
+            own, old = ([decoded(parts_of(gone[c])["value"]) for c in side] for side in sides)
+            found = matches(own, old, [_collation(fold.definition, c) for c in key.columns])
+            if found is not None:
+                cuts.update(at[(found >= 0) & (found < np.arange(len(at)))].tolist())
+        return [batch.slice(i, j - i) for i, j in pairwise(sorted(cuts))]
+
     def take(self, name: TableId, batch: pa.RecordBatch, rows: pa.Table) -> None:
         """Cascade changes of ``name`` that were folded, all of which :meth:`strikes`.
 

@@ -133,6 +133,11 @@ class Replay:
 
     def _changes(self, first: int, name: TableId, batch: pa.RecordBatch) -> None:
         self._happen_before(first)
+        whole = [batch] if self.cascades is None else self.cascades.parts(name, batch)
+        for part in whole:
+            self._take(name, part)
+
+    def _take(self, name: TableId, batch: pa.RecordBatch) -> None:
         table, struck = self.table(name), None
         if self.cascades is not None and (strikes := self.cascades.strikes(name, batch)).any():
             struck = batch.filter(pa.array(strikes)), table.settled().table
