@@ -35,6 +35,7 @@ from binlogkit.analyses.logging_rules.explained import EXPLAINED
 from binlogkit.analyses.logging_rules.reasons import REASONS
 from binlogkit.analyses.logging_rules.references import LISTS
 from binlogkit.analyses.undoing.dependents.found import DEPENDENCES
+from binlogkit.analyses.undoing.shown import SHOWN
 from binlogkit.analyses.undoing.undo import PLANS
 from binlogkit.constants import MARIADB_EVENT_TYPES, EventFlag, EventType
 from binlogkit.events import reader  # noqa: F401  registers the parsers
@@ -144,6 +145,7 @@ _RECORDS: dict[str, Fields] = {
     "finding": ledger.FINDING,
     "plan": PLANS,
     "dependence": DEPENDENCES,
+    "shown": SHOWN,
     "statement": ledger.STATEMENT,
     "boundary": ledger.BOUNDARY,
     "column": ledger.COLUMN,

@@ -88,8 +88,11 @@ def test_what_cannot_be_taken_back(run: Run) -> None:
     case = golden.case("8.0-statement-full", "keys")
     done = run("undo", *case.binlogs)
     assert done.status == 1
-    assert re.match(r"binlogkit: \d+ of \d+ changes have no statement", done.complaint)
+    assert re.match(r"binlogkit: \d+ of \d+ changes have no statement:\n", done.err)
     assert "logged as a statement" in done.out.decode("utf-8")
+    count = done.out.decode("utf-8").count("REFUSED, no statement: the change is logged as a")
+    told = f"{count} refused: the change is logged as a statement"
+    assert f"binlogkit: {told}\n" in done.err and f"\n-- {told}\n" in done.out.decode("utf-8")
 
 
 def test_a_script_goes_to_a_private_file(run: Run, small: Path, tmp_path: Path) -> None:

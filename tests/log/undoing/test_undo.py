@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -155,7 +156,7 @@ def test_the_incident_is_undone_in_what_nobody_edited_since(cell: str) -> None:
         for state in (log.state("shop.orders", at=place), log.state("shop.orders"))
     )
     since = log.rows("shop.orders", start_position=int(bad["end_pos"]), op="update")
-    kept = 0
+    frame, kept = plans.frame().set_index(["pos", "row"]), 0
     for plan in plans:
         (key,) = (item["value"] for item in plan["where"] if item["column"] == "id")
         row = dict(now[key])
@@ -167,6 +168,11 @@ def test_the_incident_is_undone_in_what_nobody_edited_since(cell: str) -> None:
         own = later.keys() | ({"updated_at"} if edited else set())
         assert row == before[key] | {column: now[key][column] for column in own}
         assert bool(later) == bool(edited)
+        shown = frame.loc[plan["pos"], plan["row"]]
+        for state, rows in (("before", before[key]), ("now", now[key]), ("after", row)):
+            cells = json.loads(shown[state])
+            assert cells.keys() >= later.keys() | {"total"} and cells.items() <= rows.items()
+        assert list(shown["later"]) == list(later)
     assert len(plans) == bad["updates"] == 75 and kept > 0
     assert f"'committed, {kept} columns kept'" in plans.script()
     assert sum("keeps later values: " in line for line in plans.script().splitlines()) < kept

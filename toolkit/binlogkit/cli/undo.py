@@ -55,7 +55,9 @@ def _script(arguments: dict[str, Any], title: str) -> int:
             if sink is not None:
                 sink.write(block)
     if script.refused:
-        complain(f"{script.refused} of {len(plans)} changes have no statement; the script says why")
+        complain(f"{script.refused} of {len(plans)} changes have no statement:")
+    for told in script.refusals.lines():
+        complain(told)
     if not len(plans):
         complain(f"nothing to {title}: no change was chosen")
     for told in plans.chosen[: not shown]:  # a script that is printed says so itself

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -37,15 +38,18 @@ from binlogkit.reports._statements import (
 )
 
 
-def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, int, int, int, set[Acted]]:
-    """The lines of a chunk, whose plans are numbered from ``first``; how many plans are refused,
-    how many skipped, how many statements write a row, and what they act on."""
-    made, refused, skipped, written, acted = [], 0, 0, 0, set[Acted]()
+def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, Counter[str], int, int, set[Acted]]:
+    """The lines of a chunk, whose plans are numbered from ``first``; the reasons of those that are
+    refused, how many are skipped, how many statements write a row, and what they act on."""
+    made, refused, skipped, written, acted = [], Counter[str](), 0, 0, set[Acted]()
     for places, plans in chunk:
         reasons = _reasons(plans)
-        left = 0 if plans.skipped is None else int(plans.skipped.sum())
-        skipped += left
-        refused += len(reasons.texts) - reasons.texts.null_count - left
+        texts = reasons.texts
+        if plans.skipped is not None and plans.skipped.any():
+            skipped += int(plans.skipped.sum())
+            texts = texts.filter(pa.array(~plans.skipped))
+        for one in texts.drop_null().value_counts().to_pylist():
+            refused[one["values"]] += one["counts"]
         written += reasons.texts.null_count if plans.kind != "delete" else 0
         if reasons.texts.null_count:
             there = reasons.none()

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from binlogkit.analyses.undoing.refusals import Refusals
 from binlogkit.reports._literals import comment, identifier, literal
 from binlogkit.reports._references import (
     Acted,
@@ -35,7 +36,7 @@ from binlogkit.reports._references import (
     reference_lines,
     trigger_lines,
 )
-from binlogkit.reports._statements import Plan, plan_lines, statement
+from binlogkit.reports._statements import NO_STATEMENT, Plan, plan_lines, statement
 
 if TYPE_CHECKING:
     from binlogkit.analyses.undoing.plans import Chunk
@@ -73,13 +74,15 @@ class Script:
     """The script in blocks of lines.
 
     ``statements``, ``refused``, ``skipped``: how many came so far; ``written``: statements that
-    write a row; ``later``: columns that keep what later changes set.
+    write a row; ``later``: columns that keep what later changes set; ``refusals``: the
+    refused ones by reason.
     """
 
     def __init__(self, plans: Iterable[Plan], options: SqlOptions | None = None) -> None:
         self._plans = plans
         self._options = options or SqlOptions()
         self.statements = self.refused = self.skipped = self.written = self.later = 0
+        self.refusals = Refusals()
         self._acted = set[Acted]()
 
     def blocks(self) -> Iterator[bytes]:
@@ -104,6 +107,7 @@ class Script:
         counts = {"count": self.statements, "refused": self.refused, "written": self.written}
         ends = {"after": keys["after"], "restored": keys["restored"]}
         ends["triggers"], ends["keys"] = trigger_lines(self._acted), ""
+        ends["refusals"] = "".join(f"{comment(line)}\n" for line in self.refusals.lines())
         known = getattr(self._plans, "known", None)
         if known is not None:
             minded = not getattr(self._plans, "references", ())
@@ -114,7 +118,9 @@ class Script:
         lines, said = plan_lines(plan, self._number())
         left = not said and bool(plan.get("skipped"))
         self.statements, self.skipped = self.statements + said, self.skipped + left
-        self.refused += not said and not left
+        if not said and not left:
+            self.refused += 1
+            self.refusals.add(lines[-1].partition(NO_STATEMENT[0])[2])
         self.later += len(plan.get("later") or ())
         self.written += said and plan["kind"] != "delete"
         if said:
@@ -134,12 +140,15 @@ class Script:
         if sum(size_of(plans.changes) for _, plans in chunk) > LARGE:  # one row
             yield from map(self._plan, in_order([chunk]))
             return
-        block, refused, skipped, written, acted = chunk_lines(chunk, self._number())
+        block, reasons, skipped, written, acted = chunk_lines(chunk, self._number())
         self._acted |= acted
         self.later += sum(int(column.rows.sum()) for _, plans in chunk for column in plans.later)
-        self.refused, self.written = self.refused + refused, self.written + written
+        for reason, count in reasons.items():
+            self.refusals.add(reason, count)
+        self.refused, self.written = self.refused + reasons.total(), self.written + written
         self.skipped += skipped
-        self.statements += sum(len(places) for places, _ in chunk) - refused - skipped
+        said = sum(len(places) for places, _ in chunk)
+        self.statements += said - reasons.total() - skipped
         yield block
 
 

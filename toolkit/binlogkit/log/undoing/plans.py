@@ -12,6 +12,8 @@ from binlogkit.analyses.undoing.dependents.found import Dependences
 from binlogkit.analyses.undoing.plans import Piece, Plans
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from binlogkit.log.streams import Streams
     from binlogkit.log.undoing.proof import Proof
     from binlogkit.sources.server.disposable import Provider
@@ -61,6 +63,16 @@ class LogPlans(Plans):
         )
         return "".join(script(self, options))
 
+    def refusals(self) -> list[str]:
+        """How many changes have no statement for what kind of reason, and what to do about each;
+        options are named as on the command line."""
+        from binlogkit.reports.sql import Script
+
+        script = Script(self)
+        for _ in script.blocks():
+            pass
+        return script.refusals.lines()
+
 
 class Undo(LogPlans):
     """Plans that undo changes; ``dependences``: what depends on the chosen changes; ``log``: the
@@ -97,6 +109,14 @@ class Undo(LogPlans):
             commit=True, despite_refused=despite_refused, despite_triggers=despite_triggers
         )
         return prove(self.log, self, script.splitlines(), self.version, server)
+
+    def frame(self) -> pd.DataFrame:
+        """What the script would change, in pandas: each chosen change's row before it, now, and
+        after the script (``SHOWN`` in analyses/undoing/shown.py), in log order."""
+        from binlogkit.analyses.undoing.shown import SHOWN, shown
+        from binlogkit.frames.natural import natural
+
+        return natural(shown(self), SHOWN)
 
     def dependents(self) -> pa.Table:
         """The changes that depend on undone ones and are not undone themselves, in log order.

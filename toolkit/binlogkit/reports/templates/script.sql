@@ -43,7 +43,7 @@ SET SESSION sql_auto_is_null = 0;
 SET SESSION autocommit = 0;
 {checks}START TRANSACTION;
 {before}{statements}
-{after}{triggers}{keys}-- Verdict on {count} statements, {refused} refused
+{after}{triggers}{keys}{refusals}-- Verdict on {count} statements, {refused} refused
 SET @bk_end = IF(@bk_commit = 1 AND @bk_wrong = 0 AND @bk_same = {written} AND @bk_orphans = 0 AND (@bk_triggers IS NULL OR @bk_despite_triggers = 1) AND @bk_keys IS NULL AND {consent}, 'COMMIT', 'DO 0');
 PREPARE bk_statement FROM @bk_end;
 EXECUTE bk_statement;

@@ -1,0 +1,92 @@
+"""What an undo changes, for people to read: each chosen change's row before it, now and after."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses._change import CHANGE
+from binlogkit.analyses.undoing.plans import Chosen, PlanColumns, Plans
+from binlogkit.frames.fields.field import fields, to_table
+from binlogkit.frames.records import struct_records
+
+SHOWN = fields(
+    *CHANGE,
+    ("db", "string", "database"),
+    ("table", "string", "table"),
+    ("op", "string?", "the chosen change: insert, update or delete; null for a statement"),
+    ("key", "json?", "the row's key as it is now, null in a table without one"),
+    ("before", "image?", "the row before the change; of an update the columns that it set"),
+    ("now", "image?", "the same as the log leaves it, null for a row that is not there; null where "
+     "the change is refused: what became of its row is not followed"),
+    ("after", "image?", "the same after the script, null likewise"),
+    ("later", "list<string>", "columns that keep what later changes set (mode merge)"),
+    ("refused", "string?", "why it is not undone, null if it is"),
+    ("skipped", "boolean", "whether it is left out on request"),
+)  # fmt: skip
+
+Row = dict[str, Any]
+
+
+def shown(plans: Plans) -> pa.Table:
+    """The chosen changes in log order, as :data:`SHOWN`."""
+    found = [row for chunk in plans.chunks() for _, made in chunk for row in _rows(made)]
+    found.sort(key=lambda row: row.pop("seq"))
+    return to_table(found, SHOWN)
+
+
+def _rows(made: PlanColumns) -> Iterator[Row]:
+    changes, count = made.changes, made.changes.num_rows
+    names = ["seq", *(f.name for f in SHOWN if f.name in changes.schema.names)]
+    places = changes.select([n for n in names if n not in ("before", "after")]).to_pylist()
+    before, after = (_images(made, side) for side in (0, 1))
+    metadata = changes.schema.metadata or {}
+    key = json.loads(metadata.get(b"binlogkit:key", b"[]"))
+    new, guards, later = (_cells(part, count) for part in (made.set, made.where, made.later))
+    skipped = np.zeros(count, np.bool_) if made.skipped is None else made.skipped
+    for i, place in enumerate(places):
+        old, left = before[i], after[i]
+        refused = made.refused[i].as_py()
+        whole = {**(old or {}), **(left or {}), **guards[i]}
+        told: Row = {"before": old, "now": left, "after": old}
+        if old is not None and left is not None:
+            names = [c for c in left if c in new[i] or c in later[i]] or _changed(old, left)
+            stands = {**left, **guards[i], **later[i]}
+            now = {c: stands[c] for c in names}
+            told = {"before": {c: old[c] for c in names if c in old}, "now": now}
+            told["after"] = {**now, **new[i]}
+        if refused is not None and not later[i]:
+            told |= {"now": None, "after": None}
+        told["key"] = {c: whole.get(c) for c in key} or None
+        texts = {n: _text(v) for n, v in told.items()}
+        rest = {"later": list(later[i]), "refused": refused, "skipped": bool(skipped[i])}
+        yield {**place, "op": place.get("op"), **texts, **rest}
+
+
+def _images(made: PlanColumns, image: int) -> list[Row | None]:
+    changes, side = made.changes, ("before", "after")[image]
+    if side not in changes.schema.names:
+        return [None] * int(changes.num_rows)
+    return struct_records(changes[side], changes[f"{side}_state"], changes["raw"], image)
+
+
+def _text(row: Row | None) -> str | None:
+    return None if row is None else json.dumps(row, ensure_ascii=False)
+
+
+def _changed(old: Row, new: Row) -> list[str]:
+    return [column for column in new if column not in old or old[column] != new[column]]
+
+
+def _cells(columns: Sequence[Chosen], count: int) -> list[Row]:
+    """The cells of columns by row."""
+    found: list[Row] = [{} for _ in range(count)]
+    for column in columns:
+        texts = column.json().to_pylist()
+        for i, text in zip(np.flatnonzero(column.rows).tolist(), texts, strict=True):
+            found[i][column.name] = json.loads(text)
+    return found
