@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -151,10 +151,9 @@ def test_the_incident_is_undone_in_what_nobody_edited_since(cell: str) -> None:
     bad = transactions[transactions["updates"] > 0].nlargest(1, "rows").iloc[0]
     place = (bad["file"], int(bad["pos"]))
     plans = log.undo(at=place, mode="merge")
-    before, now = (
-        {row["id"]: row for row in (cast("dict[str, Any]", r["values"]) for r in state.records())}
-        for state in (log.state("shop.orders", at=place), log.state("shop.orders"))
-    )
+    states = log.state("shop.orders", at=place), log.state("shop.orders")
+    rows_of: list[list[Any]] = [[r["values"] for r in state.records()] for state in states]
+    before, now = ({row["id"]: row for row in rows} for rows in rows_of)
     since = log.rows("shop.orders", start_position=int(bad["end_pos"]), op="update")
     frame, kept = plans.frame().set_index(["pos", "row"]), 0
     for plan in plans:

@@ -82,20 +82,20 @@ class History:
             return
         kept = {k: v for k, v in there.items() if k != life} | ({life: after} if after else {})
         now = {**self.rows, name: kept}
-        if all(_unique(table, rows) for table, rows in now.items()) and _referred(now):
+        if all(unique(table, rows) for table, rows in now.items()) and referred(now):
             self.rows = now
             change = {"seq": len(self.changes), "table": name, "op": op, "before": before}
             self.changes.append(change | {"after": after, "life": life})
 
 
-def _unique(name: Name, rows: Mapping[int, Mapping[str, Any]]) -> bool:
+def unique(name: Name, rows: Mapping[int, Mapping[str, Any]]) -> bool:
     values = [
         (key, value) for key in KEYS[name] for row in rows.values() if (value := _value(row, key))
     ]
     return len(set(values)) == len(values)
 
 
-def _referred(rows: Mapping[Name, Mapping[int, Mapping[str, Any]]]) -> bool:
+def referred(rows: Mapping[Name, Mapping[int, Mapping[str, Any]]]) -> bool:
     there = {row["code"] for row in rows[PARENT].values()}
     return all(row["p"] is None or row["p"] in there for row in rows[CHILD].values())
 
@@ -116,7 +116,7 @@ def _taken(change: Change, key: Iterable[str]) -> Any:
     return None if was == now else now
 
 
-def _set(change: Change) -> set[str]:
+def written(change: Change) -> set[str]:
     before, after = change["before"], change["after"]
     return {name for name in after if after[name] != before[name]}
 
@@ -131,8 +131,8 @@ def reasons(one: Change, two: Change) -> set[str]:
             found.add("same_row")
         else:
             units = [*({c} for c in COLUMNS[tables[0]]), *map(set, KEYS[tables[0]])]
-            both = any(unit & _set(one) and unit & _set(two) for unit in units)
-            if both or (_set(one) | _set(two)) & {"id"}:
+            both = any(unit & written(one) and unit & written(two) for unit in units)
+            if both or (written(one) | written(two)) & {"id"}:
                 found.add("same_row")
     for key in KEYS[tables[0]] if tables[0] == tables[1] else ():
         if (left := _left(one, key)) is not None and left == _taken(two, key):
@@ -212,7 +212,7 @@ def _images(change: Change, minimal: bool) -> tuple[Any, Any]:
     before, after = change["before"], change["after"]
     if not minimal or change["table"] == LOOSE or before is None:
         return before, after
-    wanted = {} if after is None else {name: after[name] for name in sorted(_set(change))}
+    wanted = {} if after is None else {name: after[name] for name in sorted(written(change))}
     return {"id": before["id"]}, None if after is None else wanted
 
 
