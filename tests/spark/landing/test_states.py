@@ -17,6 +17,7 @@ from binlogkit.spark.landing.masks import parse_masks
 from binlogkit_fixtures import golden, manifest
 from binlogkit_fixtures.demo.logs import Case
 from binlogkit_fixtures.demo.truth import check_tables, compared
+from tests.analyses.verify.conftest import write_series
 from tests.spark.landing.landings import land
 
 CELLS = ("5.6-row-full", "5.7-row-full", "8.0-row-minimal", "8.0-row-compressed", "8.0-mixed-full")
@@ -147,3 +148,29 @@ def test_what_is_doubted_of_other_engines_is_the_logs(tmp_path: Path) -> None:
         found[table] = set(mine["finding"].to_pylist())
     assert "blackhole" in found["engines.hole"] and "merge" in found["engines.merged"]
     assert "merge" in found["engines.part_a"]
+
+
+def test_a_gap_doubts_what_was_there_before_it(tmp_path: Path) -> None:
+    logs = write_series(tmp_path)
+    land([logs[0], logs[2]], tmp_path / "lake")
+    landing, log = Landing(tmp_path / "lake"), bk.open([logs[0], logs[2]])
+    for table in landing.tables():
+        mine, theirs = landing.state(table), log.state(table)
+        assert mine.findings.to_pylist() == theirs.findings.to_pylist(), table
+        assert not mine.determined and "gap" in mine.findings["finding"].to_pylist()
+
+
+def test_a_table_that_was_emptied_after_a_gap_is_whole_again(tmp_path: Path) -> None:
+    case = golden.case("8.0-row-full", "engines")
+    log = tmp_path / "binlog.000001"
+    data = bytearray(case.binlogs[0].read_bytes())
+    pos = bk.open(case.path).changes("engines.heap")["pos"][0].as_py()
+    data[pos + 40] ^= 1
+    log.write_bytes(data)
+    land(log, tmp_path / "lake", on_damage="report")
+    landing, read = Landing(tmp_path / "lake"), bk.open(log, on_damage="report")
+    truncated = next(b for b in landing.ledger.boundaries if b.action == "truncate")
+    for at, determined in (((str(log), truncated.pos), False), (None, True)):
+        mine, theirs = (one.state("engines.heap", at=at) for one in (landing, read))
+        assert (mine.determined, theirs.determined) == (determined, determined)
+        assert mine.findings.to_pylist() == theirs.findings.to_pylist()

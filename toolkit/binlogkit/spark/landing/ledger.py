@@ -22,6 +22,7 @@ from binlogkit.log.index.transactions import joined_transactions
 from binlogkit.log.states.history import MERGE, History, Merged, TableFacts
 from binlogkit.log.states.reading import Source, among_events
 from binlogkit.rows.filters import Filters
+from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.soundness import FileFacts, Finding, Gap
@@ -49,7 +50,7 @@ class Ledger(Source):
         self._out = Path(out)
         index = Index(self._out / LEDGER)
         self.parts = index.besides([], ["transactions", "unchecked"])
-        self.joined = Joined(self.parts, happening=True)
+        self.joined = Joined(self.parts, ReadOptions(on_damage="report"), happening=True)
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
         self.masks = told_masks(read_terms(self._out))
