@@ -29,7 +29,7 @@ from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.frames.layouts import empty_batch
 from binlogkit.log.states.forwards import transactional_of
 from binlogkit.log.states.history import TableFacts
-from binlogkit.rows.filters import parse_table_name, written_table_name
+from binlogkit.rows.filters import written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
 from binlogkit.spark.landing.current_rows import (
     as_inserts,
@@ -45,7 +45,7 @@ from binlogkit.spark.landing.merging import Merge, known_of, merge_here, write_a
 from binlogkit.spark.landing.reading import Within, folders, read
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.restoring import Landing, Ordered
-from binlogkit.spark.landing.shape import current_folder
+from binlogkit.spark.landing.shape import current_folder, landed_name
 from binlogkit.spark.landing.spans import Landed, Span
 from binlogkit.spark.landing.states import LandedStates
 from binlogkit.spark.landing.tables import last_batch, needed, opened
@@ -81,7 +81,7 @@ def keep_current(
     for _ in range(_ATTEMPTS):
         try:
             now = _Now(Path(out))
-            wanted = [_name(table) for table in tables] or now.names()
+            wanted = [landed_name(table) for table in tables] or now.names()
             return [now.keep(name, merge) for name in wanted]
         except Moved:
             again()
@@ -94,17 +94,10 @@ def current(out: str | Path, table: str) -> pa.Table:
     InputError: there is no such table; UsageError: the name has no database.
     """
     needed()
-    folder = Path(out) / current_folder(_name(table))
+    folder = Path(out) / current_folder(landed_name(table))
     if opened(folder) is None:
         raise InputError(str(out), f"{table} has no current state there")
     return read(folder)
-
-
-def _name(table: str) -> TableId:
-    parsed = parse_table_name(table)
-    if parsed.db is None:
-        raise UsageError(f"{table} names no database: db.table")
-    return parsed.db, parsed.table
 
 
 class _Now:
@@ -136,7 +129,7 @@ class _Now:
 
     def names(self) -> list[TableId]:
         """Tables that have landed, and those that these became by RENAME."""
-        found = dict.fromkeys(map(_name, self._tables))
+        found = dict.fromkeys(map(landed_name, self._tables))
         for boundary in self.ledger.boundaries:
             if boundary.name in found and boundary.new_name is not None:
                 found[boundary.new_name] = None

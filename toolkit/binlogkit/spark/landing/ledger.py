@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -228,17 +227,11 @@ class Ledger(Source):
 
     def _happened(self) -> Iterator[Boundary]:
         """What happened to tables, if its transaction counts."""
-        happened = self.joined.happened or []
-        files = np.array([self.numbers[one.file] for one in happened], np.int64)
-        at = self._begun.transactions(files, np.array([one.pos for one in happened], np.int64))
-        copied = {self.parts[p.part].names[0] for p in self.joined.positions if p.seen is not None}
-        for one, place in zip(happened, at.tolist(), strict=True):
-            if place < 0 and one.file in copied:  # the transaction is in another log
+        known = frozenset(self.transactions["tx"].to_pylist())
+        for one in self.joined.happened or ():
+            if one.tx is not None and one.tx not in known:  # the transaction is in another log
                 continue
-            told: Record = {
-                "tx": None if place < 0 else int(self._begun.tx[place]), "file": one.file,
-                "pos": one.pos, "inner": one.inner,
-            }  # fmt: skip
+            told: Record = {"tx": one.tx, "file": one.file, "pos": one.pos, "inner": one.inner}
             small = self.joined.folded
             changes = [c.in_small_letters() if small else c for c in one.changes]
             records = boundary_records(told, 0, changes, one.statement, one.sql_mode)

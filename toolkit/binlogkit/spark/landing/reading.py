@@ -18,11 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from binlogkit.errors import InputError, UsageError
-from binlogkit.rows.filters import parse_table_name
+from binlogkit.errors import InputError
 from binlogkit.spark.carried import fit
 from binlogkit.spark.landing.cells import with_absent
-from binlogkit.spark.landing.shape import BOUNDED, folder_of, own_fields
+from binlogkit.spark.landing.shape import BOUNDED, folder_of, landed_name, own_fields
 from binlogkit.spark.landing.tables import needed, opened
 
 #: The columns of all tables that a state needs.
@@ -38,10 +37,7 @@ def landed(out: str | Path, table: str) -> pa.Table:
     database, deltalake is not installed; InputError: no such table has landed.
     """
     needed()
-    name = parse_table_name(table)
-    if name.db is None:
-        raise UsageError(f"{table} names no database: db.table")
-    found = [read(folder) for folder in folders(Path(out), (name.db, name.table))]
+    found = [read(folder) for folder in folders(Path(out), landed_name(table))]
     if not found:
         raise InputError(str(out), f"{table} has not landed there")
     whole = _united(found)

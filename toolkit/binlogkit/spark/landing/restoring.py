@@ -22,8 +22,8 @@ from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.reading import folders, read, schema_of
 from binlogkit.spark.landing.restored import Restored
-from binlogkit.spark.landing.shape import Generations, landed_schema, types_of
-from binlogkit.spark.landing.states import LandedStates, landed_name
+from binlogkit.spark.landing.shape import Generations, landed_name, landed_schema, types_of
+from binlogkit.spark.landing.states import LandedStates
 
 if TYPE_CHECKING:
     from binlogkit.log.states.table_state import TableState
@@ -46,8 +46,7 @@ class Landing:
 
     def tables(self) -> list[str]:
         """The tables that have landed, ``db.table``."""
-        names = [n for n in self.ledger.joined.schemas if any(True for _ in folders(self.out, n))]
-        return sorted(written_table_name(*name) for name in names)
+        return sorted(written_table_name(*n) for n in self.ledger.met if self.ledger.has(n))
 
     def changes(self, table: str) -> pa.Table:
         """The committed changes of a table as ``log.changes(table)`` has them, in log order.

@@ -14,10 +14,11 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from binlogkit.constants import TableId
-from binlogkit.errors import SchemaError
+from binlogkit.errors import SchemaError, UsageError
 from binlogkit.frames.arrow_types import column_field
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.rows import CHANGELOG
+from binlogkit.rows.filters import parse_table_name
 from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.carried import carried_schema
 from binlogkit.spark.landing.masks import Masks
@@ -104,6 +105,14 @@ class Generations:
             folders.append({})
         folders[i] |= types
         return i
+
+
+def landed_name(table: str) -> TableId:
+    """A table that is given as ``db.table``. UsageError: it names no database."""
+    parsed = parse_table_name(table)
+    if parsed.db is None:
+        raise UsageError(f"{table} names no database: db.table")
+    return parsed.db, parsed.table
 
 
 def folder_of(name: TableId, generation: int = 0) -> str:

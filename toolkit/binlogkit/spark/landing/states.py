@@ -7,25 +7,18 @@ from typing import Any
 
 from binlogkit.analyses.point_in_time.until import Until
 from binlogkit.constants import TableId
-from binlogkit.errors import SchemaError, UsageError
+from binlogkit.errors import SchemaError
 from binlogkit.log.states.forwards import States
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.history import TableFacts
 from binlogkit.log.states.point import Point
 from binlogkit.log.states.table_state import TableState
-from binlogkit.rows.filters import parse_table_name, written_table_name
+from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing.ledger import Ledger
+from binlogkit.spark.landing.shape import landed_name
 
 #: The changes of tables, at least up to a point.
 Changes = Callable[[Sequence[TableId], Until | None], Any]
-
-
-def landed_name(table: str) -> TableId:
-    """``db.table``. UsageError: it names no database."""
-    parsed = parse_table_name(table)
-    if parsed.db is None:
-        raise UsageError(f"{table} names no database: db.table")
-    return parsed.db, parsed.table
 
 
 class LandedStates(States):
