@@ -25,7 +25,8 @@ from binlogkit.rows.window import SEQ_SHIFT
 _LEAST = 10  # rows below which a transaction is not large
 _LEAST_IN_PIECES = 100  # rows of a connection in a window
 _SMALLEST = 5  # rows of a change that can be a table's
-_EXPECTED = 8  # transactions that would have touched the table, where none did
+_EXPECTED = 8  # connections and windows that would have changed the table, where none did
+_OCCASIONS = 10_000  # changes before it that are looked at
 _EACH = 0.98  # of a table's rows are the whole table
 _PIECES, _EVEN = 5, 1.2  # as many, of about one size, are a job's
 _MOST = 200  # of them are looked at
@@ -37,7 +38,7 @@ _WRITES = r"(?i)^\W*(update|delete)\b"
 class RowSuspects:
     """Finds suspects among the changes of a log.
 
-    ``undone``: transactions that were rolled back; ``created``: since which transaction the log
+    ``undone``: transactions that were rolled back; ``empty``: since which transaction the log
     knows all rows of a table; ``unchecked``: rows events with foreign_key_checks off, by ordinal.
     """
 
@@ -45,10 +46,10 @@ class RowSuspects:
         self,
         changes: pa.Table,
         undone: Integers,
-        created: Mapping[TableId, int],
+        empty: Mapping[TableId, int],
         unchecked: Collection[int] = (),
     ) -> None:
-        self._changes, self._created, self._unchecked = changes, created, unchecked
+        self._changes, self._empty, self._unchecked = changes, empty, unchecked
         self.counted = counted(changes, undone)
         self._units = self.counted.units
         self._changed = np.flatnonzero(self._units.group % 3 < 2)
@@ -116,9 +117,9 @@ class RowSuspects:
         """Each row of a table that the log knows from its beginning."""
         units = self._units
         for name, here in self._by_table():
-            if name not in self._created:
+            if name not in self._empty:
                 continue
-            here = here[units.tx[here] >= self._created[name]]
+            here = here[units.tx[here] >= self._empty[name]]
             ops, rows = units.group[here] % 3, units.rows[here]
             signed = np.choose(ops, [np.int64(0), np.int64(-1), np.int64(1)]) * rows
             there = np.cumsum(signed) - signed
@@ -146,14 +147,15 @@ class RowSuspects:
             here = here[units.group[here] % 3 < 2]
             if not len(here) or units.group[here[-1]] % 3 != OPS.index("delete"):
                 continue
-            *_, end = units.joined(here[units.group[here] == units.group[here[-1]]][-_EXPECTED:])
-            if here[-1] not in end or units.rows[end].sum() < _SMALLEST:
+            deletes = here[units.group[here] == units.group[here[-1]]][-_OCCASIONS:]
+            end = next(part for part in units.joined(deletes) if here[-1] in part)
+            if units.rows[end].sum() < _SMALLEST:
                 continue
-            before = int(np.count_nonzero(here < end[0]))
+            before = len({units.occasion(at) for at in here[here < end[0]][-_OCCASIONS:].tolist()})
             at, ended = int(units.tx[end[0]]), int(units.tx[end[-1]])
             expected = before * (last - ended) / max(1, at - first)
             if expected >= _EXPECTED:
-                why = f"{before:,} transactions did before, and none of {last - ended:,} since"
+                why = f"{last - ended:,} transactions of other tables followed"
                 self._note(end.tolist(), "wiped", 1.0, why)
 
     def _spoken(self) -> None:

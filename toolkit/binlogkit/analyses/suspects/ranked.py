@@ -42,9 +42,10 @@ def candidates(
     foreign_key_checks off, by their number (``seq`` without the row's).
     """
     undone = transactions.filter(pc.equal(transactions["outcome"], "rolled_back"))
-    created = {b.name: b.tx for b in boundaries if b.action == "create" and not b.conditional}
-    known = {name: tx for name, tx in created.items() if tx is not None}
-    rows = RowSuspects(changes, integers(undone["tx"]), known, unchecked)
+    renamed = {name for b in boundaries if b.new_name is not None for name in (b.name, b.new_name)}
+    empty = {b.name: b.tx for b in boundaries if b.empties and b.name not in renamed}
+    since = {name: tx for name, tx in empty.items() if tx is not None}
+    rows = RowSuspects(changes, integers(undone["tx"]), since, unchecked)
     of = _Transactions(transactions)
     told = StatedSuspects(
         boundaries,

@@ -173,11 +173,10 @@ def stated(statements: Iterable[Mapping[str, Any]], count: int) -> Iterator[Susp
     ``count``: how many transactions the log has.
     """
     kinds: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    texts, made = 0, set[tuple[int, str]]()
+    made = set[tuple[int, str]]()
     for row in statements:
         if row["error_code"] or row["kind"] not in ("account", "dml", "ddl"):
             continue
-        texts += row["kind"] == "dml"
         program = _PROGRAM.search(row["query"][:_COMPARED]) if row["kind"] == "ddl" else None
         if row["kind"] == "ddl" and (
             program is None or _made_here(program, row["thread_id"], made)
@@ -187,11 +186,16 @@ def stated(statements: Iterable[Mapping[str, Any]], count: int) -> Iterator[Susp
         op = " ".join(words[: 2 if words[:1] in _TWO_WORDS else 1]).lower()
         alike = _VARIES.sub("?", row["query"][:_COMPARED])
         kinds.setdefault((f"{row['kind']} {op}", alike), []).append(row)
+    found = []
     for (kind, _), rows in kinds.items():
         times = {(int(row["thread_id"]), int(row["timestamp"]) // WINDOW) for row in rows}
         others = elsewhere(min(times), times)
-        rule = _rule(kind, rows[0]["query"], texts <= _TEXTS * count)
-        if rule is not None and others < OFTEN:
+        if others < OFTEN:
+            found.append((kind, others, rows))
+    texts = sum(len(rows) for kind, _, rows in found if kind.startswith("dml"))
+    for kind, others, rows in found:
+        rule = _rule(kind, rows[0]["query"], texts <= max(1, _TEXTS * count))
+        if rule is not None:
             suspect = Suspect(kind.partition(" ")[2], {rule: 1 / (1 + others)})
             suspect.what.append(_short(rows[0]["query"]))
             suspect.at = (rows[0]["file"], rows[0]["pos"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,8 +52,8 @@ class Images:
         self._suspect = suspect
         self._columns: dict[str, _Column] = {}
         self._rows = 0
-        self._keys: tuple[int, int] | None = None
-        self._key = ""
+        self._keys: tuple[Any, Any] | None = None
+        self._key, self._alone = "", True
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Take changes of the suspect's table and operation."""
@@ -70,23 +69,22 @@ class Images:
                 column = self._columns.setdefault(name, _Column())
                 column.changed += len(here)
                 column.chosen |= not _now(cells, here, batch)
-                for side, told, most in (
-                    (column.after, cells, 2),
-                    (column.before, before[name], 4),
-                ):
-                    if len(side) < most:
-                        side.update(dict.fromkeys(_few(told, here, most)))
+                known = here[~before[name].missing[here]]
+                _add(column.after, cells, here, 2)
+                _add(column.before, before[name], known, _MANY + 1)
 
     def _take_keys(self, batch: pa.RecordBatch, before: dict[str, Cells]) -> None:
-        """The least and the greatest key, where it is one integer."""
+        """The least and the greatest value of the key's first column, else of the table's."""
         key = json.loads((batch.schema.metadata or {}).get(b"binlogkit:key", b"[]"))
-        if len(key) != 1 or key[0] not in before:
+        name = (key or [*before])[0]
+        array = before[name].array if name in before else pa.nulls(0)
+        kind = array.type
+        if array.null_count == len(array) or not (pa.types.is_integer(kind) or kind == pa.string()):
             return
-        array = before[key[0]].array
-        if pa.types.is_integer(array.type) and array.null_count < len(array):
-            low, high = pc.min_max(array).as_py().values()
-            known = self._keys or (low, high)
-            self._keys, self._key = (min(low, known[0]), max(high, known[1])), key[0]
+        low, high = pc.min_max(array).as_py().values()
+        known = self._keys or (low, high)
+        self._alone = len(key) < 2
+        self._key, self._keys = name, (min(low, known[0]), max(high, known[1]))
 
     def tell(self) -> None:
         """Say in the suspect what was changed, and what that means."""
@@ -97,10 +95,9 @@ class Images:
             self._tell_update()
         elif self._keys is not None:
             low, high = self._keys
-            suspect.what.append(
-                f"{self._key} {low} to {high}" if low < high else f"{self._key} {low}"
-            )
-            together = high - low + 1 <= 1.05 * self._rows
+            told = f"{_text(low)} to {_text(high)}" if low != high else _text(low)
+            suspect.what.append(f"{self._key} {told}")
+            together = self._alone and isinstance(low, int) and high - low + 1 <= 1.05 * self._rows
             if together and not {"wiped", "whole_table", "no_condition"} & {*suspect.found}:
                 suspect.less(0.6, "rows with neighbouring keys, as a purge of old ones takes")
 
@@ -133,12 +130,14 @@ def _now(cells: Cells, here: Any, batch: pa.RecordBatch) -> bool:
     return not values.null_count and bool((np.abs(np.asarray(values) - times) < _DAY).all())
 
 
-def _few(cells: Cells, here: Any, most: int) -> Sequence[str]:
-    """Some different values, as texts that JSON has for them."""
+def _add(found: dict[str, None], cells: Cells, here: Any, most: int) -> None:
+    """Add some of the different values, as texts, until there are as many."""
+    if len(found) >= most or not len(here):
+        return
     kept = [row for row in here.tolist() if row in cells.special][:most]
     array = cells.array.take(pa.array(here))
-    found = cell_values(array.unique()[:most], cells.field)
-    return [_text(value) for value in [*found, *(cells.value(row) for row in kept)]]
+    values = cell_values(array.unique()[:most], cells.field)
+    found.update(dict.fromkeys(map(_text, [*values, *(cells.value(row) for row in kept)])))
 
 
 def _text(value: Any) -> str:
