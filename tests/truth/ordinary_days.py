@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 import pymysql
@@ -145,8 +144,13 @@ class Days:
         """Run everything that was planned."""
         for time, _, action in sorted(self._agenda, key=lambda item: item[:2]):
             self.now = BEGIN + int(time)
-            with suppress(*([pymysql.Error] if self.hurt else [])):
+            try:
                 action()
+            except pymysql.Error:
+                if not self.hurt:
+                    raise
+                for session in self._pool:  # an application rolls back what met an error
+                    session.rollback()
 
     def close(self) -> None:
         """Close the pool's connections."""
