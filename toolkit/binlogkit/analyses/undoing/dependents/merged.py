@@ -127,7 +127,8 @@ class _Merge:
         more = False
         for link in links:
             own, gone = link.change, self._stays[link.change]
-            for name in self._kept.keys() & (link.by or ()):
+            by = self._kept if link.by is None else link.by  # what keeps any column stays in part
+            for name in self._kept.keys() & by:
                 gone = gone | self._kept[name][own]
             source = link.ahead(link.after & gone)
             hit = np.flatnonzero(link.before & ~self._stays[own] & (source >= 0))
