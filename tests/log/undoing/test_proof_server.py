@@ -166,6 +166,23 @@ def test_a_refused_undo(machine: Machine, tmp_path: Path) -> None:
     assert forced.equal and not any(one.wrong for one in forced.tables)
 
 
+def test_columns_that_later_changes_set(machine: Machine, tmp_path: Path) -> None:
+    """What is kept is no fault, also of a row that has another key since."""
+    path = machine.log(
+        tmp_path, "UPDATE d.t SET v = v + 10, w = 'x', x = 9, s = '2020-01-02 00:00:00'",
+        "UPDATE d.t SET w = 'y' WHERE id = 1", "UPDATE d.t SET id = 7, x = 8 WHERE id = 2",
+        "UPDATE d.t SET f = 5 WHERE id = 3",
+    )  # fmt: skip
+    log = bk.open(str(path))
+    proof = log.undo(gtid=gtid(log, -4), mode="merge").prove(server=disposable)
+    assert proof.verdict == "committed, 2 columns kept" and proof.equal
+    found = [json.loads(row["after"]) for row in proof.differences("undo").to_pylist()]
+    told = [[row[column] for column in ("id", "v", "w", "x", "g")] for row in found]
+    assert sorted(told) == [
+        [1, 1, "y", "1.50", 2], [3, 3, None, "0.00", 6], [7, 2, "Ä'", "8.00", 4],
+    ]  # fmt: skip
+
+
 def test_a_log_that_begins_after_its_tables(machine: Machine, tmp_path: Path) -> None:
     """It is refused, and played where a dump says what was there."""
     machine.log(tmp_path)
