@@ -401,7 +401,7 @@ class Log(Streams):
         - ``skip``: it is left out, and the script can still commit.
         - ``cascade``: the dependent changes are undone as well.
         - ``force``: it is undone even if its row changed later. It is refused where later changes
-          touched other rows.
+          touched other rows, or a statement that is logged as text may have.
         - ``merge``: an update is undone in the columns that no later change set; the others keep
           their later values, and each plan lists them (``later``). Columns of one key go together.
           A column with ON UPDATE CURRENT_TIMESTAMP keeps the time of the row's last update. It is

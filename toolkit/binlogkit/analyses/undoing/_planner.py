@@ -144,8 +144,9 @@ class Planner:
             forced = self.blocked.forced(batch) & bool(self.facts.key)
             there, why = reasons.none() & ~forced, self.blocked.reasons(batch)
             reasons.add(there, why)
-            if fate is not None and fate.written is not None and self.blocked.mode != "force":
-                reasons.add(there, f"{_WRITTEN} {fate.written}")
+            if fate is not None and fate.written is not None:  # the key alone may find another row
+                written = forced if self.blocked.mode == "force" else there
+                reasons.add(written, f"{_WRITTEN} {fate.written}")
             skipped = there & ~reasons.none() & self.blocked.skipped
         draft = _Draft(self.facts, kind, old, new, reasons, every, forced)
         draft.unlabelled, draft.auto, draft.whole = self.unlabelled, ~every, ~every

@@ -108,7 +108,7 @@ class Children:
         for done in self.followed.along:
             self.unlogged += _cascaded(done, places)
         if before is not None and before.found:
-            kept = _kept([whole for whole in before.found if whole.name in sure])
+            kept = [whole for whole in before.found if whole.name in sure]
             self.changes = [part for batch in changes for part in _completed(batch, kept)]
         self.changes += went
 
@@ -239,23 +239,18 @@ def _doubts(state: TableState) -> set[str]:
     return {f["finding"] for f in state.findings.to_pylist() if not f["determined"]}
 
 
-def _kept(found: Sequence[Whole]) -> dict[TableId, list[tuple[Any, pa.Table]]]:
-    """Whole rows by table, as states with the ``seq`` of each one's change."""
-    kept: dict[TableId, list[tuple[Any, pa.Table]]] = {}
-    for whole in found:
-        state = _state_of(whole)
-        kept.setdefault(whole.name, []).append((np.asarray(state["seq"]), state))
-    return kept
-
-
-def _state_of(whole: Whole) -> pa.Table:
-    return _state(whole.fields, whole.key, whole.rows, whole.seqs)
+def _state_of(whole: Whole, columns: Sequence[str] | None = None) -> pa.Table:
+    return _state(whole.fields, whole.key, whole.rows, whole.seqs, columns)
 
 
 def _state(
-    fields: Mapping[str, pa.Field], key: Sequence[str], rows: pa.Table, seqs: Any
+    fields: Mapping[str, pa.Field],
+    key: Sequence[str],
+    rows: pa.Table,
+    seqs: Any,
+    columns: Sequence[str] | None = None,
 ) -> pa.Table:
-    """Rows (Rows.table) as a state, each with the ``seq`` of a change."""
+    """Rows (Rows.table) as a state of these columns, each with the ``seq`` of a change."""
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.chunk import PLACES
@@ -266,45 +261,44 @@ def _state(
     made.fields = dict(fields)
     at = rows.schema.get_field_index(PLACES[0])
     made.table = rows.set_column(at, PLACES[0], pa.array(seqs, pa.int64()))
-    return state_table(made, None, key)
+    return state_table(made, columns, key)
 
 
-def _completed(
-    batch: pa.RecordBatch, kept: Mapping[TableId, list[tuple[Any, pa.Table]]]
-) -> list[pa.RecordBatch]:
+def _completed(batch: pa.RecordBatch, kept: Iterable[Whole]) -> list[pa.RecordBatch]:
     """A table's changes, with whole rows before them where those are known."""
     import pyarrow as pa
 
-    parts = [batch]
-    for seqs, state in kept.get(_name(batch), ()) if batch.num_rows else ():
+    parts, names = [batch], [field.name for field in batch["before"].type]
+    for whole in kept if batch.num_rows else ():
+        if whole.name != _name(batch) or set(names) != set(whole.fields):
+            continue
         rest, parts = parts, []
         for part in rest:
             own = np.asarray(part["seq"])
-            which = np.isin(own, seqs)
+            which = np.isin(own, whole.seqs)
             if not which.any():
                 parts.append(part)
                 continue
+            state = _state_of(whole, names)  # in the images' order
+            seqs = np.asarray(state["seq"])
             order = np.argsort(seqs)
             at = order[np.searchsorted(seqs, own[which], sorter=order)]
-            whole = _with_before(part.filter(pa.array(which)), state.take(pa.array(at)))
-            parts += [whole or part.filter(pa.array(which))]
+            done = _with_before(part.filter(pa.array(which)), state.take(pa.array(at)))
+            parts += [done or part.filter(pa.array(which))]
             if not which.all():
                 parts.append(part.filter(pa.array(~which)))
     return parts
 
 
 def _with_before(part: pa.RecordBatch, rows: pa.Table) -> pa.RecordBatch | None:
-    """Changes with these rows before them; None if their columns have changed since, or cells have
-    no Arrow value."""
+    """Changes with these rows before them; None if cells have no Arrow value."""
     import pyarrow as pa
 
     values = rows["values"].combine_chunks()
     image = part["before"]
-    names = [field.name for field in image.type]
-    there = [field.name for field in values.type]
     cells = rows["value_state"].combine_chunks()
     cells_after = part["raw"].filter(part["after"].is_valid())
-    if cells_after.null_count < len(cells_after) or names != there:
+    if cells_after.null_count < len(cells_after):
         return None
     try:
         columns = [values.field(i).cast(field.type) for i, field in enumerate(image.type)]
