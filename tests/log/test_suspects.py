@@ -22,6 +22,11 @@ def test_the_audit_has_the_same_suspects_first() -> None:
     assert bk.suspects(str(INCIDENT)).equals(log.suspects())
 
 
+def test_a_notebook_shows_them() -> None:
+    shown = bk.open(INCIDENT).audit()._repr_html_()
+    assert "total → 0.00" in shown and "integrity: 0 findings" in shown
+
+
 def test_filters_choose_among_what_changes() -> None:
     log = bk.open(INCIDENT)
     assert len(log.suspects(table="shop.orders")) == 1

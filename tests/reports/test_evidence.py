@@ -12,6 +12,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.reports import evidence as evidence_module
 from binlogkit.reports import html, text
+from binlogkit.reports._table import Screen
 from binlogkit.reports.evidence import Evidence, evidence_report
 from binlogkit.reports.model import Figure, Items, Report, Section, Table, Text
 
@@ -21,6 +22,13 @@ SUMMARY = {
     "source": "s", "file": "b.1", "first_timestamp": 1, "last_timestamp": 2, "transactions": 5,
     "committed": 3, "rolled_back": 1, "prepared": 0, "cut": 1, "open": 0, "events": 9, "size": 99,
     "rows": 1000, "inserts": 400, "updates": 350, "deletes": 250,
+}  # fmt: skip
+
+
+SUSPECT = {
+    "rank": 1, "score": 76, "rule": "one_value", "timestamp": 1715695387, "thread_id": 106,
+    "db": "shop", "table": "or\x1b[31mders", "op": "update", "rows": 1234, "what": "a → <b>",
+    "why": "because", "file": "b.1", "pos": 75676, "undo": "binlogkit undo --at b.1:75676 b.1",
 }  # fmt: skip
 
 
@@ -88,6 +96,38 @@ class TestSections:
         report = evidence_report(Evidence(by_table=[table]))
         assert not any(isinstance(p, Figure) for p in section(report, "By table").parts)
         assert "matplotlib is not installed" in dict(report.made)["pictures"]
+
+
+class TestSuspects:
+    """The report opens with them."""
+
+    def test_they_come_first_in_cards_and_sections(self) -> None:
+        evidence = Evidence(suspects=[SUSPECT], files=[{"file": "b.1"}], integrity=[])
+        report = evidence_report(evidence)
+        assert [s.title for s in report.sections] == ["Suspects", "Files", "Integrity"]
+        assert [card.label for card in report.cards][:2] == ["suspects", "integrity"]
+        assert cards(report)["suspects"] == (
+            "1", "first: update shop.or\x1b[31mders, 1,234 rows", "warn",
+        )  # fmt: skip
+
+    def test_a_pipe_gets_a_line_and_a_terminal_a_block_of_each(self) -> None:
+        report = evidence_report(Evidence(suspects=[SUSPECT]))
+        piped = "".join(text.render(report)).splitlines()
+        assert sum("--at b.1:75676" in line for line in piped) == 1
+        (line,) = (line for line in piped if "--at b.1:75676" in line)
+        assert "2024-05-14T14:03:07Z" in line and "a → <b>" in line and "because" in line
+        shown = "".join(text.render(report, Screen(60)))
+        assert "\nundo        binlogkit undo --at b.1:75676 b.1\n" in shown
+        assert "not shown" not in shown
+        page = html.render(report)
+        assert "a → &lt;b&gt;" in page
+        for written in ("\n".join(piped), shown, page):
+            assert "\x1b" not in written and "or\\x1b[31mders" in written
+
+    def test_an_ordinary_log_has_none(self) -> None:
+        report = evidence_report(Evidence(suspects=[]))
+        assert cards(report)["suspects"] == ("0", "", "good")
+        assert "nothing stands out" in "".join(text.render(report))
 
 
 @pytest.fixture(scope="module")
