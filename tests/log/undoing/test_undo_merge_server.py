@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import binlogkit as bk
 from binlogkit_fixtures.servers import Server
 from tests.log.undoing.test_undo_server import Story
 from tests.servers import each_server
@@ -136,3 +137,20 @@ def test_what_the_server_sets_by_itself_is_no_conflict(
     rows = story.run("SELECT a, b, at FROM t ORDER BY id")
     assert [row[:2] for row in rows] == [(1, 8), (2, 2)]
     assert rows[0][2:] == before[0] and rows[1][2].second == 40 and rows[1][2] < before[1][0]
+
+
+def test_a_transaction_of_an_earlier_log(server: Server, tmp_path: Path) -> None:
+    """It is chosen by its place, without GTIDs, and what depends on it is found in later logs."""
+    story = Story(server, tmp_path, "later_log")
+    story.run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT)", "INSERT INTO t VALUES (1, 1, 1)")
+    story.mark()
+    story.run("UPDATE t SET a = 9, b = 9", "FLUSH BINARY LOGS", "UPDATE t SET a = 8")
+    names = [story.name, server.binlog_names()[-1]]
+    log = bk.open([str(server.copy_binlog(name, tmp_path)) for name in names])
+    rows = log.rows("later_log.t", op="update")
+    for place in (f"{names[0]}:{story.pos}", f"{names[0]}:{rows['pos'].iloc[0]}"):
+        (plan,) = log.undo(at=place, mode="merge")
+        assert [(item["column"], item["value"]) for item in plan["later"]] == [("a", 8)]
+        assert [(item["column"], item["value"]) for item in plan["set"]] == [("b", 1)]
+        (refused,) = log.undo(at=place)
+        assert f"{names[1]}:" in refused["refused"]
