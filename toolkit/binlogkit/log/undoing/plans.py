@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.found import Dependences
 from binlogkit.analyses.undoing.plans import Piece, Plans
+from binlogkit.reports.shown import Overview, Shown
+
+_LOOKED_AT = ["file", "pos", "db", "table", "op", "key", "before", "now", "after", "refused"]
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +77,7 @@ class LogPlans(Plans):
         return script.refusals.lines()
 
 
-class Undo(LogPlans):
+class Undo(Shown, LogPlans):
     """Plans that undo changes; ``dependences``: what depends on the chosen changes; ``log``: the
     source of the changes; ``version``: of the newest server that wrote it."""
 
@@ -117,6 +120,15 @@ class Undo(LogPlans):
         from binlogkit.frames.natural import natural
 
         return natural(shown(self), SHOWN)
+
+    def overview(self) -> Overview:
+        """How many changes, and what would become of their rows."""
+        return Overview("undo", [("changes", len(self))], self._looked_at())
+
+    def _looked_at(self) -> Iterator[dict[str, Any]]:
+        from binlogkit.analyses.undoing.shown import shown
+
+        yield from shown(self).select(_LOOKED_AT).to_pylist()
 
     def dependents(self) -> pa.Table:
         """The changes that depend on undone ones and are not undone themselves, in log order.
