@@ -182,9 +182,11 @@ def same_change(sequence: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     size = len(sequence)
     if not size:
         return np.zeros(0, bool)
-    fixed = pa.concat_arrays(sequence.chunks).cast(pa.binary(SEQUENCE_BYTES))
-    data = np.frombuffer(fixed.buffers()[1], np.uint8)[: (fixed.offset + size) * SEQUENCE_BYTES]
-    whole = data.reshape(-1, SEQUENCE_BYTES)[fixed.offset :, :-1]
+    values = pa.concat_arrays(sequence.chunks).cast(pa.binary())
+    _, ends, data = values.buffers()  # all have one length
+    first = np.frombuffer(ends, np.int32)[values.offset]
+    octets = np.frombuffer(data, np.uint8)[first : first + size * SEQUENCE_BYTES]
+    whole = octets.reshape(size, SEQUENCE_BYTES)[:, :-1]
     keys = np.ascontiguousarray(whole).view(np.dtype((np.void, SEQUENCE_BYTES - 1))).ravel()
     return np.append(False, keys[1:] == keys[:-1])
 
