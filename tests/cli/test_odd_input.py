@@ -50,8 +50,9 @@ def test_a_log_without_events(run: Run, tmp_path: Path, command: str) -> None:
     path = tmp_path / "magic"
     path.write_bytes(BINLOG_MAGIC)
     done = run(command, path)
+    said = "binlogkit: nothing to undo: no change was chosen\n" if command == "undo" else ""
     judged = command == "audit"  # which tells that the log is not whole
-    assert (done.status, done.err) == (int(judged), "")
+    assert (done.status, done.err) == (int(judged or bool(said)), said)
 
 
 def test_a_log_without_changes(run: Run, small: Path, tmp_path: Path, frames_of: Any) -> None:

@@ -1,4 +1,4 @@
-"""Every answer takes an undamaged log's bytes once."""
+"""Every answer takes an undamaged log's bytes once; an audit once more if there are suspects."""
 
 from __future__ import annotations
 
@@ -96,11 +96,12 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
     Counted.taken = 0
 
 
-def allowed(log: Path) -> float:
+def allowed(log: Path, name: str) -> float:
+    """How many bytes may be taken; the images of suspects are looked at in a second reading."""
     size = log.stat().st_size
     most = 1.05 * size + (64 << 10)
     assert 2 * size > most
-    return most
+    return most + size if name == "audit" else most
 
 
 @pytest.mark.sampled(28)
@@ -111,7 +112,7 @@ def test_frames(name: str, story: str) -> None:
     path = DATA / story / "binlog.000001"
     log = bk.open(path)
     assert FRAMES[name](log, LOGS[story]) is not None
-    assert path.stat().st_size <= Counted.taken <= allowed(path)
+    assert path.stat().st_size <= Counted.taken <= allowed(path, name)
 
 
 @pytest.mark.sampled(8)
@@ -123,4 +124,4 @@ def test_commands(name: str, story: str, tmp_path: Path) -> None:
     words = [word.format(LOGS[story]) for word in COMMANDS[name]]
     assert run([*words, "--output", str(tmp_path / "out"), str(path)]) in (0, 1)
     assert (tmp_path / "out").stat().st_size
-    assert path.stat().st_size <= Counted.taken <= allowed(path)
+    assert path.stat().st_size <= Counted.taken <= allowed(path, name)

@@ -24,7 +24,7 @@ def test_the_audit_has_the_same_suspects_first() -> None:
 
 def test_a_notebook_shows_them() -> None:
     shown = bk.open(INCIDENT).audit()._repr_html_()
-    assert "total → 0.00" in shown and "integrity: 0 findings" in shown
+    assert "total → 0.00" in shown and "integrity: 0<" in shown
 
 
 def test_filters_choose_among_what_changes() -> None:

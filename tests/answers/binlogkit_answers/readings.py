@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import binlogkit as bk
+from binlogkit.frames.fields.rows import BATCH
 from tests.answers.binlogkit_answers.asked import (
     EACH,
     NUMBERS,
@@ -142,8 +143,11 @@ def _frames(asked: Asked) -> Parts:
         with raised(told, table):
             found = asked.open().rows(table, engine="pyarrow")
             # By place, not by name: two columns of a table may have one name.
-            left = (*NUMBERS, "source")
+            left = (*NUMBERS, "source", "changed")
+            of = [name.partition(".")[0] for name in found.schema.names]
+            places = {field.name: i for i, field in enumerate(BATCH)}
             numbers = [i for i, name in enumerate(found.schema.names) if name not in left]
+            numbers.sort(key=lambda i: places[of[i]])
             for row in zip(*(plain(found.column(i)) for i in numbers), strict=True):
                 told.add(row)
     return {"frames": told}

@@ -53,15 +53,15 @@ def flat_table(changes: pa.Table) -> pa.Table:
 
     What one looks at first stands in front, with ``changed``: the names of an update's columns.
     """
-    columns = {name: changes.column(name) for name in changes.column_names if name in _FIRST}
-    found = [changed_columns(batch) for batch in changes.to_batches()]
-    columns["changed"] = pa.chunked_array(found, pa.list_(pa.string()))
+    changed = [changed_columns(batch) for batch in changes.to_batches()]
+    columns = [(name, changes[name]) for name in _FIRST]
+    columns.append(("changed", pa.chunked_array(changed, pa.list_(pa.string()))))
     for image in ("before", "after"):
         for i, child in enumerate(changes.schema.field(image).type):
-            columns[f"{image}.{child.name}"] = pc.struct_field(changes.column(image), i)
+            columns.append((f"{image}.{child.name}", pc.struct_field(changes[image], i)))
     others = (n for n in changes.column_names if n not in (*_FIRST, "before", "after"))
-    columns |= {name: changes.column(name) for name in others}
-    return pa.table(list(columns.values()), names=list(columns))
+    columns += [(name, changes[name]) for name in others]
+    return pa.table([column for _, column in columns], names=[name for name, _ in columns])
 
 
 def united(batches: Sequence[pa.RecordBatch], table: str) -> pa.Table:
