@@ -33,6 +33,8 @@ has_full = pytest.mark.skipif(not FULL.exists(), reason="the system has no /dev/
         (["events", "x", "--stop-position", "-1"], "-1 is not in the range x>=0"),
         (["events", "x", "--thread", "-1"], "-1 is not in the range x>=0"),
         (["events", ""], "no log is named"),
+        (["audit", "x", "--columns", "db"], "--columns and --limit are for records: name a"),
+        (["audit", "x", "--limit", "3"], "--columns and --limit are for records: name a"),
         (["events", os.devnull], "the file is empty"),
         (["verify", os.devnull], "the file is empty"),
     ],

@@ -130,6 +130,13 @@ class TestSuspects:
         assert "nothing stands out" in "".join(text.render(report))
 
 
+def test_statements_without_a_text_say_so() -> None:
+    rows = [{"query": None, "rows": 3}, {"query": "DELETE FROM t", "rows": 2}]
+    written = "".join(text.render(evidence_report(Evidence(by_statement=rows))))
+    assert "(no text in the log: binlog_rows_query_log_events)     3" in written
+    assert "DELETE FROM t " in written
+
+
 @pytest.fixture(scope="module")
 def golden() -> Report:
     log = bk.open(str(GOLDEN))

@@ -65,6 +65,8 @@ def command(**arguments: Any) -> int:
     lines = None if arguments.pop("whole") else _LINES
     if output.format not in ("table", "jsonl") and len(sections) != 1:
         raise UsageError(f"--format {output.format} takes exactly one --section")
+    if output.format == "table" and not sections and (output.columns or output.limit):
+        raise UsageError("--columns and --limit are for records: name a --section, or a --format")
     log = open_input(arguments)
     filters = filters_of(arguments)
     audit = log.audit(**filters)

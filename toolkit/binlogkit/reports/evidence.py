@@ -157,7 +157,11 @@ def _statements(evidence: Evidence) -> Iterator[Part]:
         yield _table(evidence.statements, _STATEMENTS, limit=200, caption=caption)
     if evidence.by_statement is not None:
         caption = "Statements of row changes, as far as the log has their text"
-        yield _table(evidence.by_statement, _BY_STATEMENT, limit=100, caption=caption)
+        rows = [
+            {**row, "query": row["query"] or _NO_TEXT} if "query" in row else row
+            for row in records_of(evidence.by_statement)
+        ]
+        yield _table(rows, _BY_STATEMENT, limit=100, caption=caption)
     if evidence.settings is not None:
         yield _table(evidence.settings, caption="Settings, accounts and administration", limit=100)
 
@@ -207,6 +211,7 @@ _LARGEST = (
 _STATEMENTS = (
     "timestamp", "thread_id", "kind", "db", "error_code", "gtid", "file", "pos", "query",
 )  # fmt: skip
+_NO_TEXT = "(no text in the log: binlog_rows_query_log_events)"
 _BY_STATEMENT = (
     "query", "statement", "rows", "inserts", "updates", "deletes", "tables", "timestamp", "file",
     "pos",
