@@ -143,6 +143,15 @@ def test_the_object_has_its_script() -> None:
         )
 
 
+def test_a_notebook_shows_the_scripts_first_rows() -> None:
+    log = bk.open([str(path) for path in logs("8.0-row-full", "incident")])
+    plans = log.undo(table="shop.orders")
+    page = plans._repr_html_()
+    assert page.count("<tr>") == 21 and repr(plans) == f"<undo: changes: {len(plans)}>"
+    first = next(iter(plans))
+    assert f"<td>{first['pos']}</td>" in page.split("<tr>")[2]
+
+
 @pytest.mark.parametrize("cell", ["5.7-row-full", "8.0-row-full"])
 def test_the_incident_is_undone_in_what_nobody_edited_since(cell: str) -> None:
     """All rows that the lost condition hit, and what colleagues did with some of them stays."""

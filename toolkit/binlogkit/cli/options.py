@@ -12,7 +12,7 @@ import click
 
 from binlogkit.cli.status import note
 from binlogkit.errors import UsageError
-from binlogkit.reports.output import FORMATS, SHOWN, Output, parse_columns, write_text
+from binlogkit.reports.output import FORMATS, SCREENFUL, Output, parse_columns, write_text
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import OPS
 
@@ -198,7 +198,7 @@ output_options = apply(
         "--limit",
         type=_COUNT,
         metavar="N",
-        help=f"Only the first N records, 0: all; by default {SHOWN} on a terminal, else all.",
+        help=f"Only the first N records, 0: all; by default {SCREENFUL} on a terminal, else all.",
     ),
     click.option("--csv-raw", is_flag=True, help="Do not guard text cells against spreadsheets."),
 )

@@ -16,7 +16,7 @@ from binlogkit.frames.fields.ledger import ASSUMPTION, AUDIT_FINDING, CONTINUITY
 from binlogkit.log.ledgers import read_ledgers
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.suspects import suspects_among
-from binlogkit.reports.shown import Overview, Shown
+from binlogkit.reports.overview import Overview, Overviewed
 from binlogkit.rows.filter_args import FilterArgs, check_names
 from binlogkit.rows.soundness import FileFacts, Joint
 from binlogkit.sources.layers import FileHash
@@ -56,7 +56,7 @@ _LARGEST = 50
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Shown, Mapping[str, "pa.Table"]):
+class Audit(Overviewed, Mapping[str, "pa.Table"]):
     """An audit's tables by section (:data:`SECTIONS`), each a ``pyarrow.Table``."""
 
     sections: dict[str, pa.Table]
@@ -81,9 +81,9 @@ class Audit(Shown, Mapping[str, "pa.Table"]):
     def overview(self) -> Overview:
         """Its suspects first."""
         counts = [(n, self[n].num_rows) for n in ("files", "suspects", "integrity")]
-        return Overview("audit", [*counts, ("sections", ", ".join(self))], self.suspects())
+        return Overview("audit", [*counts, ("sections", ", ".join(self))], self._looked_at())
 
-    def suspects(self) -> Iterator[dict[str, Any]]:
+    def _looked_at(self) -> Iterator[dict[str, Any]]:
         """The suspects, in what a person looks at."""
         for row in self["suspects"].to_pylist():
             yield {name: row[name] for name in _LOOKED_AT}

@@ -15,7 +15,7 @@ from binlogkit.frames.row_counts import RowCounts
 from binlogkit.log.copies import Differing, differing
 from binlogkit.log.states.images.checks import Checked, ImageChecks
 from binlogkit.log.states.images.contradictions import unlogged
-from binlogkit.reports.shown import Overview, Shown
+from binlogkit.reports.overview import Overview, Overviewed
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import FileFacts, Finding, Gaps, Grade, Joint, Soundness
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Verification(Shown):
+class Verification(Overviewed):
     """What was found, in order, and what was learned of each file.
 
     ``images``: for each table the number of compared images; ``unreadable``: the error of each

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 FORMATS = ("table", "jsonl", "csv", "parquet", "arrow")
-SHOWN = 40  # records of a table on a terminal
+SCREENFUL = 40  # records of a table on a terminal
 _T = TypeVar("_T")
 _BINARY = frozenset({"parquet", "arrow"})
 _LINES = 8192
@@ -54,7 +54,7 @@ class Output:
     """The common output options.
 
     ``format``: one of :data:`FORMATS`; ``path``: a file or ``-``; ``columns``: names in order, None
-    for all; ``limit``: how many records, 0 for all, by default :data:`SHOWN` of a table on a
+    for all; ``limit``: how many records, 0 for all, by default :data:`SCREENFUL` of a table on a
     terminal and else all; ``csv_raw``: no guard for spreadsheets; ``live``: write each record at
     once (following a server), tables included. UsageError: an unknown format.
     """
@@ -78,7 +78,7 @@ class Output:
     @property
     def most(self) -> int | None:
         """How many records are written, None for all."""
-        default = SHOWN if self.on_terminal and not self.live else None
+        default = SCREENFUL if self.on_terminal and not self.live else None
         return default if self.limit is None else self.limit or None
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -34,9 +36,16 @@ Row = dict[str, Any]
 
 def shown(plans: Plans) -> pa.Table:
     """The chosen changes in log order, as :data:`SHOWN`."""
-    found = [row for chunk in plans.chunks() for _, made in chunk for row in _rows(made)]
+    found = [*shown_rows(plans)]
     found.sort(key=lambda row: row.pop("seq"))
     return to_table(found, SHOWN)
+
+
+def shown_rows(plans: Plans) -> Iterator[Row]:
+    """The same as records in the script's order, each with its ``seq``, a chunk at a time."""
+    for chunk in plans.chunks():
+        pairs = (zip(places, _rows(made), strict=True) for places, made in chunk)
+        yield from (row for _, row in sorted(chain.from_iterable(pairs), key=itemgetter(0)))
 
 
 def _rows(made: PlanColumns) -> Iterator[Row]:

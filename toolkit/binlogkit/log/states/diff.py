@@ -12,7 +12,7 @@ from binlogkit.log.states.door import states_of
 from binlogkit.log.states.doubts import noted
 from binlogkit.log.states.point import Point, PointArg, TableArgs, point_args
 from binlogkit.log.states.table_state import TableState
-from binlogkit.reports.shown import Overview, Shown, yes_or_no
+from binlogkit.reports.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _OTHER_KEY = "The key is another one at the second point: rows are compared as a
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TableDifference(Shown):
+class TableDifference(Overviewed):
     """The differences of a table between two points.
 
     ``rows``: as analyses.point_in_time.DIFFERENCE says, ``before`` and ``after`` as structs of the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -40,7 +41,7 @@ _NOT_KNOWN = (1 << 63) - 1  # after all changes
 Watch: TypeAlias = "Callable[[StateReading, TableId, pa.RecordBatch], None]"
 
 
-class Source:
+class Source(ABC):
     """What states are computed from.
 
     ``transactions``, ``statements``: frames; ``boundaries``: what happens to tables; ``history``;
@@ -66,9 +67,9 @@ class Source:
         return _NOT_KNOWN
 
     @property
+    @abstractmethod
     def unchecked(self) -> Callable[[Integers], Flags]:
         """Which changes, by ``seq``, were made with foreign_key_checks off."""
-        raise NotImplementedError
 
 
 class StateReading(Source):

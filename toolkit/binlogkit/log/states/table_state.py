@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.states.gaps import Reach
-from binlogkit.reports.shown import Overview, Shown, yes_or_no
+from binlogkit.reports.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.schema import TableDefinition
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class TableState(Shown):
+class TableState(Overviewed):
     """A table's rows as of a point.
 
     ``rows``, ``findings``: as in analyses.point_in_time; ``columns``, ``key``: the table's at that

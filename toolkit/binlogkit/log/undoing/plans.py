@@ -10,7 +10,7 @@ import pyarrow as pa
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.found import Dependences
 from binlogkit.analyses.undoing.plans import Piece, Plans
-from binlogkit.reports.shown import Overview, Shown
+from binlogkit.reports.overview import Overview, Overviewed
 
 _LOOKED_AT = ["file", "pos", "db", "table", "op", "key", "before", "now", "after", "refused"]
 
@@ -77,7 +77,7 @@ class LogPlans(Plans):
         return script.refusals.lines()
 
 
-class Undo(Shown, LogPlans):
+class Undo(Overviewed, LogPlans):
     """Plans that undo changes; ``dependences``: what depends on the chosen changes; ``log``: the
     source of the changes; ``version``: of the newest server that wrote it."""
 
@@ -122,13 +122,13 @@ class Undo(Shown, LogPlans):
         return natural(shown(self), SHOWN)
 
     def overview(self) -> Overview:
-        """How many changes, and what would become of their rows."""
+        """How many changes, and what would become of the script's first rows."""
         return Overview("undo", [("changes", len(self))], self._looked_at())
 
     def _looked_at(self) -> Iterator[dict[str, Any]]:
-        from binlogkit.analyses.undoing.shown import shown
+        from binlogkit.analyses.undoing.shown import shown_rows
 
-        yield from shown(self).select(_LOOKED_AT).to_pylist()
+        return ({name: row.get(name) for name in _LOOKED_AT} for row in shown_rows(self))
 
     def dependents(self) -> pa.Table:
         """The changes that depend on undone ones and are not undone themselves, in log order.

@@ -18,7 +18,7 @@ from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.images.contradictions import Contradiction, unlogged
 from binlogkit.log.states.life.events import FROM_BATCH, changes_in, doubtful, pieces, written
 from binlogkit.log.states.point import TableArgs
-from binlogkit.reports.shown import Overview, Shown, yes_or_no
+from binlogkit.reports.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import TableName, written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
@@ -46,7 +46,7 @@ _OF_TRANSACTION = ("server_id", "thread_id", "xid", "xa")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RowLife(Shown):
+class RowLife(Overviewed):
     """One row's life.
 
     ``rows``: its events in log order, the columns of frames.fields.rows.LIFE, images as JSON text;

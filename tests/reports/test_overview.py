@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from binlogkit.reports.shown import Overview, Shown
+from binlogkit.reports.overview import Overview, Overviewed
 
 
-class _Result(Shown):
+class _Result(Overviewed):
     def overview(self) -> Overview:
         rows = ({"n": n} for n in range(1000))
         return Overview("found in <b>", [("rows", 1000), ("of", "a\x1b[31m")], rows)

@@ -21,7 +21,7 @@ class Overview(NamedTuple):
     rows: Iterable[Mapping[str, Any]] = ()
 
 
-class Shown:
+class Overviewed:
     """A result with an overview, which is what Python and notebooks show of it."""
 
     __slots__ = ()
