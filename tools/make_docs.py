@@ -153,6 +153,7 @@ _RECORDS: dict[str, Fields] = {
     "loaded_file": ledger.LOADED_FILE,
     "landing": ledger.LANDING,
     "landed": ledger.LANDED,
+    "waiting": ledger.WAITING,
     "rule": EXPLAINED,
     "contradiction": CONTRADICTIONS,
     **{f"index_{name}": declared for name, declared in ledger.INDEX.items()},

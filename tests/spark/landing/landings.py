@@ -10,11 +10,11 @@ from binlogkit.log import open_log
 from binlogkit.log.index import Index
 from binlogkit.spark.landing.landing import Arrived, Terms, land_logs
 from binlogkit.spark.landing.reading import read
-from binlogkit.spark.landing.writing import Job, Written, write
+from binlogkit.spark.landing.writing import Done, Job, write
 from binlogkit.spark.splits.plan import Split
 
 
-def run_here(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[list[Written]]:
+def run_here(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[Done]:
     for task in tasks:
         yield write(job, task)
 

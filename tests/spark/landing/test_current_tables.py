@@ -61,7 +61,7 @@ def test_writes_of_statements_are_told(tmp_path: Path) -> None:
 def test_logs_that_come_late_are_put_in_their_place(tmp_path: Path) -> None:
     first, second = ACCOUNTS.binlogs[:2]
     land(second, tmp_path)
-    assert {k.how for k in keep_current(tmp_path)} == {"replayed"}
+    assert not keep_current(tmp_path)  # all rows wait for the names of their columns
     land([str(first), str(second)], tmp_path)
     kept = keep_current(tmp_path)
     assert "merged" not in {k.how for k in kept}

@@ -22,6 +22,7 @@ from binlogkit.spark.landing.landing import Terms
 from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.reading import landed as landed_table
 from binlogkit.spark.landing.reading import read
+from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.shape import folder_of
 from binlogkit_fixtures import golden
 from tests.fuzz.binlogkit_fuzz.framing import join, places, split
@@ -146,12 +147,24 @@ def test_logs_that_come_late_copies_and_other_names(tmp_path: Path) -> None:
     first, second = TRANSACTIONS.binlogs
     out, other = tmp_path / "out", tmp_path / "other"
     other.mkdir()
-    # Without the log before it nothing tells the names of its columns.
-    case = golden.case("8.0-row-full-metadata", "keys")
-    land(case.path, tmp_path / "whole")
-    late, early = land(second, out), land([first, second], out)
-    assert (late.batches, early.batches) == (1, 1)
-    assert [span.file for span in early.spans] == [str(first)]
+    land(TRANSACTIONS.path, tmp_path / "whole")
+    # Without the log before it nothing tells the names of its columns: its rows wait.
+    late = land(second, out)
+    assert late.batches == 1 and not late.rows and late.waiting
+    with pytest.raises(InputError, match="wait and have not landed: the names of its columns"):
+        Landing(out).state("bank.account")
+    early = land([first, second], out)
+    assert [(span.file, span.again) for span in early.spans] == [
+        (str(first), None),
+        (str(second), 1),
+    ]
+    assert not early.waiting
+    whole, prepared = without_places(landed(tmp_path / "whole")), prepared_before()
+    assert without_places(landed(out)) == {
+        # What the first log prepared was committed before it came.
+        name: [row for row in rows if row["_gtid"] not in prepared]
+        for name, rows in whole.items()
+    }
     for log in (first, second):
         shutil.copy(log, other / f"copy-of-{log.name}")
     assert land(other, out).batches == 0
@@ -193,11 +206,27 @@ def test_names_outlive_the_logs_that_told_them(tmp_path: Path) -> None:
     found = landed(out, "bank/account")["bank/account"]
     assert not [name for name in found[0] if name.startswith("@")]
     # One was prepared in the first log and committed in the second: its rows cannot be had.
-    prepared = [
-        t for t in bk.open(TRANSACTIONS.path).transaction_records()
+    assert arrived.missing == prepared_before() != []
+
+
+def prepared_before() -> list[str]:
+    """The transactions that another log prepared than the one that commits them."""
+    return [
+        t["gtid"] for t in bk.open(TRANSACTIONS.path).transaction_records()
         if t["outcome"] == "committed" and t["resolved_file"] not in (None, t["file"])
     ]  # fmt: skip
-    assert arrived.missing == [t["gtid"] for t in prepared] != []
+
+
+def test_a_table_or_a_mask_that_is_in_no_log(tmp_path: Path) -> None:
+    """The log does not count as landed then."""
+    for terms, said in (
+        (Terms(tables=("bank.acount",)), "no log has a table bank.acount"),
+        (Terms(masks=parse_masks(["bank.acount.owner=drop"])), "is for no table in these logs"),
+        (Terms(masks=parse_masks(["bank.account.ownr=drop"])), "is for no column in these logs"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            land(TRANSACTIONS.path, tmp_path / said, terms)
+        assert not landed(tmp_path / said)
 
 
 # ---- what lands, and how ----------------------------------------------------------------------

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import input_options, open_stored
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
+
+if TYPE_CHECKING:
+    from binlogkit.spark.landing.waiting import Waiting
 
 
 @click.command("land", cls=Command)
@@ -55,6 +59,8 @@ def command(
     arrived = land_on(
         session(master=master), log, out, terms, storage, current=current, compact=compact
     )
+    for line in _waiting(arrived.waiting):
+        complain(line)
     for table, rows in sorted(arrived.rows.items()):
         note(f"{rows} rows of {table}")
     note(f"{len(arrived.spans)} logs in {arrived.batches} batches, {arrived.files} files")
@@ -75,4 +81,19 @@ def command(
     for file, damage in arrived.updated.damaged.items():
         complain(f"{file} is damaged at {damage}")
     failed = arrived.missing or arrived.updated.left or arrived.updated.damaged or doubtful
-    return FINDINGS if failed else WELL
+    return FINDINGS if failed or arrived.waiting else WELL
+
+
+def _waiting(found: Iterable[Waiting]) -> Iterator[str]:
+    """What waits, a line for each table and reason, with the remedy."""
+    rows: dict[tuple[str, str], list[Waiting]] = {}
+    for one in found:
+        rows.setdefault((one.table, one.reason), []).append(one)
+    for (table, reason), several in rows.items():
+        count, first = sum(one.rows for one in several), several[0]
+        place = f"{first.file} at {first.first_pos}"
+        yield (
+            f"{count} changes of {table} wait, from {place} on: {reason}. They land once the same "
+            "logs are named with an earlier log that has the table's CREATE TABLE, or with "
+            "--schema or --schema-from"
+        )

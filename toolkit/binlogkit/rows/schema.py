@@ -216,7 +216,8 @@ class TableChange:
     what else there is to know (one sentence); ``conditional``: of create, whether it may have done
     nothing, as the table was there; ``reads``: of statement_write, the tables that the statement
     reads besides, None where it may call what writes; ``alone``: whether it wrote this table and no
-    other; ``deletes_all``: whether it left no row in it; ``moment``: when alter was carried out.
+    other; ``deletes_all``: whether it left no row in it; ``moment``: when alter was carried out;
+    ``like``: the table that create copied.
     """
 
     action: str
@@ -232,6 +233,7 @@ class TableChange:
     alone: bool = False
     deletes_all: bool = False
     moment: Moment = Moment()
+    like: tuple[str, str] | None = None
 
     def in_small_letters(self) -> TableChange:
         """It as a server with lower_case_table_names=1 names tables."""
@@ -243,6 +245,7 @@ class TableChange:
             new_table=self.new_table and self.new_table.lower(),
             definition=self.definition and self.definition.in_small_letters(),
             before=self.before and self.before.in_small_letters(),
+            like=self.like and (self.like[0].lower(), self.like[1].lower()),
         )
 
 
@@ -313,6 +316,11 @@ class TableSchema:
     def name(self) -> tuple[str, str]:
         """``(db, table)``."""
         return (self.db, self.table)
+
+    @property
+    def named(self) -> bool:
+        """Whether all of its columns' names are known."""
+        return all(column.name_origin is not Origin.POSITION for column in self.columns)
 
 
 def table_plan(

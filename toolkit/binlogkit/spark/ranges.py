@@ -152,4 +152,5 @@ class Ranges:
             return None
         left = self._outcomes.left(i, base, own) | decided.keys()
         bounds = (own.start, own.stop) if len(own) else (0, 0)
-        return Deciding(head.begun if head else 0, left - now.keys(), now, *bounds)
+        begun, server = (head.begun, head.server_id) if head else (0, 0)
+        return Deciding(begun, server, left - now.keys(), now, *bounds)

@@ -15,6 +15,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
+from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, MalformedEventError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.query import ExecuteLoadQuery, Query
@@ -130,7 +131,8 @@ class Joined:
     may be missing; ``size``: minimum bytes of a segment, except a log's last, if parts are cut
     finer; ``happened``: what happened to tables, in log order, if ``happening``, also in repeated
     transactions; ``folded``: names are in small letters, as a server stores them;
-    ``threads``: the connections of the transactions, where parts have their ledger.
+    ``threads``: the connections of the transactions, where parts have their ledger; ``unnamed``: by
+    part, the tables that have columns whose names are not known there.
     """
 
     def __init__(
@@ -159,6 +161,7 @@ class Joined:
         self.decisions: dict[int, Decision] = {}
         self.folded = False
         self.threads = set[int]()
+        self.unnamed: dict[int, set[TableId]] = {}
         self.happened: list[Happened] | None = [] if happening else None
         self.undecodable, self.supposed = 0, dict[str, Supposition]()  # no row is decoded
         self.schemas, self.problems = self._tables.schemas, self._tables.problems
@@ -202,11 +205,11 @@ class Joined:
         following = next(said, None)
         for segment in segments:
             while following is not None and following.event < segment.events:
-                self._apply(following, part.names[-1])
+                self._apply(i, following, part.names[-1])
                 following = next(said, None)
             self._place(i, part, segment, source, seen)
         while following is not None:
-            self._apply(following, part.names[-1])
+            self._apply(i, following, part.names[-1])
             following = next(said, None)
         self._end(part, series)
 
@@ -262,7 +265,7 @@ class Joined:
             if self._options.on_damage == "stop" and part.damages:
                 self._stopped, self._stopped_at = part.damages[0], self.events + part.events
 
-    def _apply(self, said: Said | Wrote, file: str) -> None:
+    def _apply(self, i: int, said: Said | Wrote, file: str) -> None:
         """Take what changes or shows table definitions."""
         tables = self._tables
         if isinstance(said, Wrote):
@@ -283,7 +286,8 @@ class Joined:
             tables.catalog.server_version = body
         elif isinstance(body, TableMap):
             with suppress(MalformedEventError):  # whoever reads the rows reports it
-                tables.schema(body, file, said.raw.pos)
+                if not (schema := tables.schema(body, file, said.raw.pos)).named:
+                    self.unnamed.setdefault(i, set()).add(schema.name)
         elif changes := tables.apply(body, said.raw.file, said.raw.pos, said.raw.header.timestamp):
             self._told_of = True
             raw, mode = said.raw, body.status_vars.sql_mode

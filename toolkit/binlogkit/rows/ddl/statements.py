@@ -64,7 +64,7 @@ def _create_table(store: Store, reader: Reader) -> list[TableChange]:
     return [
         TableChange(
             "create", *name, definition=store.table(*name), reason=reason,
-            conditional=bool(supposed),
+            conditional=bool(supposed), like=parsed.like and store.full(parsed.like, session),
         )
     ]  # fmt: skip
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.frames.schema import CellState
-from binlogkit.spark.splits.changelog import STATES
+from binlogkit.spark.splits.changelog import STATES, flat_name
 
 _WORDS = pa.array(STATES.values())
 _CODES = np.array([*STATES], np.uint8)
@@ -23,7 +23,9 @@ def states_of(cells: pa.ListArray, image: pa.StructArray) -> tuple[pa.Array, pa.
     and text."""
     odd = np.flatnonzero(np.asarray(cells.is_valid()))
     flat, row = cells.flatten(), np.searchsorted(odd, pc.list_parent_indices(cells))
-    column = pc.index_in(flat.field("column"), pa.array([one.name for one in image.type]))
+    column = pc.index_in(
+        flat.field("column"), pa.array([flat_name(one.name) for one in image.type])
+    )
     known = np.flatnonzero(np.asarray(column.is_valid()))
     flat, row, column = flat.take(pa.array(known)), row[known], np.asarray(column.take(known))
     valid = [np.asarray(image.field(i).is_valid())[odd] for i in range(image.type.num_fields)]
@@ -60,7 +62,7 @@ def cells_of(rows: pa.Table, names: Sequence[str], kind: pa.DataType) -> pa.List
     at, column = np.nonzero(states > CellState.NULL)
     place = where[at, column]
     parts = {
-        "column": pa.array(names, pa.string()).take(pa.array(column)),
+        "column": pa.array(map(flat_name, names), pa.string()).take(pa.array(column)),
         "state": _WORDS.take(pa.array(np.searchsorted(_CODES, states[at, column]))),
     } | {n: stored.field(n).take(pa.array(place, mask=place < 0)) for n in _KEPT}
     return _lists(at, _cells(parts, kind), len(rows), kind)

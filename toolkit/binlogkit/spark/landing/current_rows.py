@@ -17,6 +17,7 @@ from binlogkit.spark.landing.merging import GONE
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.restored import Restored, same_change
 from binlogkit.spark.landing.shape import current_schema
+from binlogkit.spark.splits.changelog import flat_name
 
 _INSERT = "insert"
 _AT = "\0at"
@@ -32,14 +33,14 @@ def flat_rows(rows: pa.Table, taken: Sequence[tuple[Restored, Any]]) -> pa.Table
     fields = list(rows.schema.field("values").type)
     schema = current_schema(fields)
     values = rows["values"].combine_chunks()
-    own = {one.name: values.field(i) for i, one in enumerate(fields)}
+    own = {flat_name(one.name): values.field(i) for i, one in enumerate(fields)}
     origins = _origins(np.asarray(rows["seq"]), taken)
     columns = []
     for one in schema:
         if one.name in own:
             column = own[one.name]
         elif one.name == "_cells":
-            column = cells_of(rows, [*own], one.type)
+            column = cells_of(rows, [one.name for one in fields], one.type)
         else:
             column = origins[one.name].combine_chunks() if origins else pa.nulls(0, one.type)
         columns.append(fit(column, one.type, one.name))
@@ -109,7 +110,7 @@ def key_rows(folder: Path, keys: pa.Table) -> pa.Table:
 
 def mergeable(schema: pa.Schema) -> bool:
     """Whether the library's conditions accept all names of a state's columns literally."""
-    return all(_PLAIN.fullmatch(one.name) for one in schema.field("values").type)
+    return all(_PLAIN.fullmatch(flat_name(one.name)) for one in schema.field("values").type)
 
 
 def net_rows(made: pa.Table, touched: pa.Table, key: Sequence[str]) -> pa.Table | None:

@@ -144,6 +144,7 @@ class _Now:
             return Kept(table, "refused", reason=str(error))
 
     def _kept(self, name: TableId, table: str, merge: Merge) -> Kept:
+        self.ledger.refuse_waiting([name])
         folder = self.out / current_folder(name)
         last, known = last_batch(folder), known_of(folder)
         if known is not None and last >= self._number:

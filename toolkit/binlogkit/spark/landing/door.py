@@ -13,7 +13,7 @@ from binlogkit.sources.carriers.storage import storage_options as given_options
 from binlogkit.spark.indexing import index_logs
 from binlogkit.spark.landing.compaction import compact as compacted
 from binlogkit.spark.landing.current_tables import keep_current
-from binlogkit.spark.landing.format import FORMAT, files_of, source_of
+from binlogkit.spark.landing.format import FORMAT, results_of, source_of
 from binlogkit.spark.landing.journal import last_begun
 from binlogkit.spark.landing.landing import (
     BATCH_BYTES,
@@ -25,7 +25,7 @@ from binlogkit.spark.landing.landing import (
 )
 from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.merging import merge_here, merge_on, merges
-from binlogkit.spark.landing.writing import FILE_BYTES, Job, Written
+from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job
 from binlogkit.spark.splits.plan import Split
 from binlogkit.spark.workers import own_interpreter
 
@@ -63,8 +63,8 @@ def land(
     current-state tables; ``compact``: then merge small files.
 
     Errors: UsageError (other tables or masks than before, deltalake is not installed), InputError,
-    EmptyInputError, SchemaError (a column has the name of one of ours), WriteError, and DamageError
-    before anything of a damaged log lands, unless ``on_damage`` is ``report``.
+    EmptyInputError, WriteError, and DamageError before anything of a damaged log lands, unless
+    ``on_damage`` is ``report``.
     """
     named = paths if isinstance(paths, (str, Path)) else list(paths)
     storage = given_options(storage_options)
@@ -118,12 +118,12 @@ def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
 def on_spark(spark: SparkSession) -> Run:
     """Runs tasks on Spark, a partition each."""
 
-    def run(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[list[Written]]:
+    def run(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[Done]:
         if not tasks:
             return
         with own_interpreter(spark):
             spark.dataSource.register(source_of(job, tasks))
             done = spark.read.format(FORMAT).load().collect()
-        yield from files_of(told for (told,) in done)
+        yield from results_of(told for (told,) in done)
 
     return run

@@ -17,7 +17,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 from binlogkit import errors
 from binlogkit.errors import BinlogKitError, DamageError, InputError, WriteError
 from binlogkit.spark.installed import Needed
-from binlogkit.spark.landing.writing import Job, Written, write
+from binlogkit.spark.landing.waiting import Waiting
+from binlogkit.spark.landing.writing import Done, Job, Written, write
 from binlogkit.spark.splits.plan import Split
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class _Writer(DataSourceReader):
 
         assert isinstance(partition, _Task)
         try:
-            told = json.dumps([asdict(one) for one in write(self._job, partition.splits)])
+            told = json.dumps(asdict(write(self._job, partition.splits)))
         except BinlogKitError as error:
             told = json.dumps(_said(error))
         yield pa.RecordBatch.from_pydict({"told": pa.array([told], pa.string())})
@@ -73,13 +74,16 @@ def _said(error: BinlogKitError) -> dict[str, Any]:
     return {"error": type(error).__name__, "parts": list(parts)}
 
 
-def files_of(told: Iterable[str]) -> list[list[Written]]:
+def results_of(told: Iterable[str]) -> list[Done]:
     """The tasks' results; raises the first error."""
     found = [json.loads(one) for one in told]
     for one in found:
-        if isinstance(one, dict):
+        if "error" in one:
             raise getattr(errors, one["error"])(*one["parts"])
-    return [[Written(**file) for file in one] for one in found]
+    return [
+        Done([Written(**file) for file in one["files"]], [Waiting(**w) for w in one["waiting"]])
+        for one in found
+    ]
 
 
 def source_of(job: Job, tasks: Sequence[Sequence[Split]]) -> type[DataSource]:

@@ -3,7 +3,8 @@
 The Delta table ``landings`` has a row for each span of logs in a batch, committed before anything
 of the batch lands. ``landed`` has a row for each of its files, committed when the batch is in all
 of them. A batch that has begun and is not done lands again, from the same spans; tables that have
-the batch already do not take it twice.
+the batch already do not take it twice. ``waiting`` has the places of its rows that wait
+(waiting.py), committed before its files, so that a batch that is repeated leaves out the same ones.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ import pyarrow.parquet as pq
 
 from binlogkit.errors import InputError, UsageError
 from binlogkit.frames.fields.field import arrow_schema
-from binlogkit.frames.fields.ledger import LANDED, LANDING
+from binlogkit.frames.fields.ledger import LANDED, LANDING, WAITING
 from binlogkit.spark.landing.spans import Span
 from binlogkit.spark.landing.tables import APPLICATION, commit, last_batch, make, opened
+from binlogkit.spark.landing.waiting import Waiting
 from binlogkit.spark.landing.writing import Written
 
-_BEGUN, _DONE = "landings", "landed"
+_BEGUN, _DONE, _WAITING = "landings", "landed", "waiting"
 
 
 class Journal:
@@ -40,6 +42,7 @@ class Journal:
         text = json.dumps(told, sort_keys=True)
         make(self._begun, arrow_schema(LANDING), [], text)
         make(self._done, arrow_schema(LANDED), [])
+        make(folder / _WAITING, arrow_schema(WAITING), [])
         before = read_terms(folder)
         for name, value in told.items():
             if before.get(name) != value:
@@ -58,6 +61,20 @@ class Journal:
         now = time.time_ns() // 1000
         rows = [asdict(replace(span, batch=number)) | {"begun_at": now} for span in spans]
         return _append(self._begun, number, pa.Table.from_pylist(rows, arrow_schema(LANDING)))
+
+    def hold(self, batch: int, waiting: Sequence[Waiting]) -> bool:
+        """Keep the places of a batch's rows that wait, unless that was done; returns whether these
+        count."""
+        rows = [asdict(replace(one, batch=batch)) for one in waiting]
+        table = pa.Table.from_pylist(rows, arrow_schema(WAITING))
+        return _append(self._begun.parent / _WAITING, batch, table)
+
+    def held(self, batch: int) -> list[Waiting] | None:
+        """The rows of a batch that wait; None if they have not been kept."""
+        folder = self._begun.parent
+        if last_batch(folder / _WAITING) < batch:
+            return None
+        return [one for one in read_held(folder) if one.batch == batch]
 
     def finish(self, batch: int, written: Sequence[Written]) -> None:
         """A batch is in all tables; ``written``: its files, or others with the same rows."""
@@ -87,10 +104,40 @@ def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
         raise InputError(str(folder), "nothing has landed there")
     begun = table.transaction_version(APPLICATION) or 0
     names = arrow_schema(LANDING).names
+    if not {*names}.issubset(pa.schema(table.schema()).names):
+        raise InputError(
+            str(folder),
+            "was made by an earlier version of binlogkit: land the logs in a new folder",
+        )
     found = [pq.read_table(path, columns=names) for path in table.file_uris()]
     rows = [row for one in found for row in one.to_pylist()]
-    spans = [Span(**{name: row[name] for name in Span.__slots__}) for row in rows]
+    spans = [
+        Span(
+            **{name: row[name] for name in Span.__slots__ if name != "tables"}, tables=_tables(row)
+        )
+        for row in rows
+    ]
     return begun, last_batch(folder / _DONE) >= begun, spans
+
+
+def _tables(row: Mapping[str, Any]) -> tuple[str, ...] | None:
+    return None if row["tables"] is None else tuple(row["tables"])
+
+
+def read_held(folder: Path) -> list[Waiting]:
+    """All rows that wait, or have waited."""
+    table, schema = opened(folder / _WAITING), arrow_schema(WAITING)
+    paths = [] if table is None else table.file_uris()
+    found = [pq.read_table(path, schema=schema) for path in paths]
+    return [Waiting(**row) for one in found for row in one.to_pylist()]
+
+
+def read_waiting(folder: Path) -> list[Waiting]:
+    """The rows that wait. InputError: nothing has landed in the folder."""
+    _, _, spans = read_journal(folder)
+    settled = {span.again for span in spans}
+    found = (one for one in read_held(folder) if one.batch not in settled)
+    return sorted(found, key=lambda one: (one.table, one.batch, one.file, one.first_pos))
 
 
 def last_begun(folder: Path) -> int:

@@ -12,13 +12,14 @@ import hashlib
 import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from binlogkit.errors import WriteError
+from binlogkit.errors import InputError, SchemaError, UsageError, WriteError
 from binlogkit.log import Log
 from binlogkit.log.index import Index, Joined, Part, Updated
 from binlogkit.log.index.stamps import place_of
@@ -26,13 +27,21 @@ from binlogkit.rows.filters import Filters
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.sources.carriers.urls import is_url
 from binlogkit.spark.landing.compaction import Compacted
-from binlogkit.spark.landing.journal import Journal
+from binlogkit.spark.landing.journal import Journal, read_waiting
 from binlogkit.spark.landing.kept import Kept
 from binlogkit.spark.landing.masks import Masks
-from binlogkit.spark.landing.shape import Generations, folder_of, landed_schema, types_of
+from binlogkit.spark.landing.renames import follow
+from binlogkit.spark.landing.shape import (
+    Generations,
+    folder_of,
+    landed_name,
+    landed_schema,
+    types_of,
+)
 from binlogkit.spark.landing.spans import Landed, Span, Spans
 from binlogkit.spark.landing.tables import land_files, needed, opened
-from binlogkit.spark.landing.writing import FILE_BYTES, Job, Written, by_folder, tasks_of
+from binlogkit.spark.landing.waiting import Waiting
+from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, Written, by_folder, tasks_of
 from binlogkit.spark.options import ScanOptions
 from binlogkit.spark.splits.plan import Scan, Split
 
@@ -43,8 +52,8 @@ TASK_BYTES = 64 << 20
 #: The folder of the ledger.
 LEDGER = "ledger"
 _COMPLETE = "complete"  # in the ledger's folder: the note that all of it has landed
-#: Runs tasks: each one's work on its splits; returns their files.
-Run: TypeAlias = Callable[[Job, Sequence[Sequence[Split]]], Iterable[list[Written]]]
+#: Runs tasks: each one's work on its splits; returns their results.
+Run: TypeAlias = Callable[[Job, Sequence[Sequence[Split]]], Iterable[Done]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,16 @@ class Terms:
         """The tables, as filters."""
         return Filters.build(table=self.tables or None, exclude_table=self.exclude or None)
 
+    def check(self, joined: Joined) -> None:
+        """UsageError: a table that is to land is in no log."""
+        known = {*joined.schemas}
+        for one in joined.happened or ():
+            known |= {(change.db, change.table) for change in one.changes}
+        for table in self.tables:
+            wanted = Filters.build(table=table)
+            if not any(wanted.wants_table(*name) for name in known):
+                raise UsageError(f"no log has a table {table}: nothing of it can land")
+
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
@@ -77,8 +96,8 @@ class Arrived:
 
     ``batches``: how many; ``rows``: by table; ``files``: Parquet files; ``spans``: of logs;
     ``missing``: the GTIDs or ids of committed XA transactions whose logs are gone; ``updated``: the
-    result of the ledger's update; ``current``, ``compacted``: the results for current-state tables
-    and small files, if requested.
+    result of the ledger's update; ``waiting``: the rows that wait, of this and earlier landings;
+    ``current``, ``compacted``: the results for current-state tables and small files, if requested.
     """
 
     updated: Updated
@@ -87,6 +106,7 @@ class Arrived:
     files: int = 0
     spans: list[Span] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    waiting: list[Waiting] = field(default_factory=list)
     current: list[Kept] = field(default_factory=list)
     compacted: list[Compacted] = field(default_factory=list)
 
@@ -112,18 +132,20 @@ def land_logs(
     journal = Journal(out, terms.told)
     complete = _Complete(out, log)
     if complete.noted and not told.left:
-        return Arrived(told)
+        return Arrived(told, waiting=read_waiting(out))
     parts = _parts(log, out / LEDGER)
     for part in parts:
         if part.unreadable is not None and log.options.on_damage == "stop":
             raise part.unreadable
-    joined = Joined(parts, log.options, size=task_bytes)
-    generations = _generations(joined, terms, out)
+    joined = Joined(parts, log.options, size=task_bytes, happening=True)
+    terms.check(joined)
+    masks = follow(terms.masks, joined)
+    generations = _generations(joined, terms.wanted, masks, out)
     names = {carrier.name: _place(carrier.location or carrier.name) for carrier in log.carriers}
     asked = ScanOptions((), kind="changelog", on_damage=log.options.on_damage, **_opening(log))
     scan = Scan(asked, replace(log.options, catalog=None), (log.files[0], log.files[-1]))
-    job = Job(scan, str(out), terms.wanted, terms.masks, generations, file_bytes)
-    arrived, batches = Arrived(told), 0
+    job = Job(scan, str(out), terms.wanted, masks, generations, file_bytes)
+    arrived, batches, tried = Arrived(told), 0, set[Waiting]()
     while True:
         last, done, known = journal.read()
         number = last + 1 if done else last
@@ -132,16 +154,19 @@ def land_logs(
             batch = [span for span in known if span.batch == number]
         else:
             batch = _first(list(spans.fresh()), batch_bytes)
+            waiting = [] if batch else read_waiting(out)
+            batch = batch or _ready(known, waiting, spans, masks, joined, tried)
             if not batch:
-                if not told.left:
+                if not told.left and not waiting:
                     complete.note()
-                return replace(arrived, batches=batches)
+                return replace(arrived, batches=batches, waiting=waiting)
             if log.options.on_damage == "stop":
                 spans.check(batch)
             if not journal.begin(number, batch):  # another landing has begun it
                 continue
         arrived.missing.extend(spans.left_out(batch))
-        written = _land(job, run, tasks_of(spans.splits(batch), task_bytes), number)
+        tasks = list(tasks_of(spans.splits(batch), task_bytes))
+        written = _land(job, run, tasks, journal, number, batch[0])
         journal.finish(number, written)
         batches += 1
         for one in written:
@@ -180,15 +205,73 @@ class _Complete:
             raise WriteError(str(self._path.parent), reason_of(exc)) from exc
 
 
-def _land(job: Job, run: Run, tasks: Iterable[Sequence[Split]], number: int) -> list[Written]:
-    """Write a batch and commit it, table by table."""
-    out = Path(job.out)
-    written = [one for found in run(job, list(tasks)) for one in found]
+def _ready(
+    known: Sequence[Span],
+    waiting: Sequence[Waiting],
+    spans: Spans,
+    masks: Masks,
+    joined: Joined,
+    tried: set[Waiting],
+) -> list[Span]:
+    """The spans of a batch that has tables whose waiting rows can land now, with these tables.
+
+    ``tried``: the rows that this landing has tried already, which are added.
+    """
+
+    def lands(one: Waiting) -> bool:
+        part, name = spans.part_of(one.log), landed_name(one.table)
+        if part is None or name in joined.unnamed.get(part, ()) or replace(one, batch=0) in tried:
+            return False
+        try:
+            for version in joined.schemas.get(name, ()):
+                masks.check(version)
+        except SchemaError:
+            return False
+        return True
+
+    for batch in sorted({one.batch for one in waiting}):
+        own = [one for one in waiting if one.batch == batch]
+        stay = {one.table for one in own if not lands(one)}
+        tables = tuple(sorted({one.table for one in own} - stay))
+        found = [span for span in known if span.batch == batch]
+        if tables and all(map(spans.is_there, found)):
+            tried.update(replace(one, batch=0) for one in own)
+            return [replace(span, again=batch, tables=tables) for span in found]
+    return []
+
+
+def _land(
+    job: Job, run: Run, tasks: Sequence[Sequence[Split]], journal: Journal, number: int, span: Span
+) -> list[Written]:
+    """Write a batch and commit it, table by table; ``span``: one of its spans."""
+    out, stay = Path(job.out), list[Waiting]()
+    if span.again is not None:
+        tables, before = span.tables or (), journal.held(span.again) or []
+        again = tuple(one for one in before if one.table in tables)
+        stay = [one for one in before if one.table not in tables]
+        job = replace(job, again=again, wanted=Filters.build(table=tables))
+    while True:
+        held = journal.held(number)
+        done = list(run(replace(job, held=tuple(held or ())), tasks))
+        waiting = [one for each in done for one in each.waiting]
+        written = [one for each in done for one in each.files]
+        if held is not None and waiting:
+            _drop(out, written)
+            told = "could land when its batch was begun, and cannot now"
+            raise InputError(waiting[0].file, f"{waiting[0].table} {told}: {waiting[0].reason}")
+        if held is not None or journal.hold(number, [*stay, *waiting]):
+            break
+        _drop(out, written)  # another landing was faster
     for folder, files in by_folder(written).items():
         if not land_files(out / folder, number, files):  # it is there already
-            for one in files:
-                (out / one.folder / one.path).unlink(missing_ok=True)
+            _drop(out, files)
     return written
+
+
+def _drop(out: Path, files: Iterable[Written]) -> None:
+    """Delete files that do not count."""
+    for one in files:
+        (out / one.folder / one.path).unlink(missing_ok=True)
 
 
 def _first(spans: Sequence[Span], most: int) -> list[Span]:
@@ -228,9 +311,9 @@ def _parts(log: Log, ledger: Path) -> list[Part]:
     return [*(part for part in gone if part.head is not None), *there]
 
 
-def _generations(joined: Joined, terms: Terms, out: Path) -> Generations:
+def _generations(joined: Joined, wanted: Filters, masks: Masks, out: Path) -> Generations:
     """The folders of all versions of the tables that land."""
-    generations, wanted = Generations(), terms.wanted
+    generations = Generations()
     for name, versions in joined.schemas.items():
         if not wanted.wants_table(*name):
             continue
@@ -238,5 +321,6 @@ def _generations(joined: Joined, terms: Terms, out: Path) -> Generations:
             types = types_of(pa.schema(table.schema()))
             generations.known.setdefault(name, []).append(types)
         for schema in versions:
-            generations.add(name, types_of(landed_schema(schema, terms.masks)))
+            with suppress(SchemaError):  # its rows wait
+                generations.add(name, types_of(landed_schema(schema, masks)))
     return generations

@@ -10,26 +10,26 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.point_in_time.boundary import Boundary, boundary_of
+from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.until import touching
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, UsageError
-from binlogkit.frames.statements import Record, boundary_records
 from binlogkit.log.index import Index, Joined
 from binlogkit.log.index.transactions import joined_transactions
 from binlogkit.log.states.history import MERGE, History, Merged, TableFacts
 from binlogkit.log.states.reading import Source, among_events
-from binlogkit.rows.filters import Filters
+from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.soundness import FileFacts, Finding, Gap
 from binlogkit.rows.soundness.gaps import LAST
-from binlogkit.spark.landing.journal import read_journal, read_terms
+from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.masks import told_masks
 from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, cuts_of
+from binlogkit.spark.landing.renames import follow, happened
 from binlogkit.spark.landing.shape import folder_of
 from binlogkit.spark.landing.spans import Landed, Spans
 from binlogkit.spark.landing.tables import opened
@@ -52,7 +52,8 @@ class Ledger(Source):
         self.joined = Joined(self.parts, ReadOptions(on_damage="report"), happening=True)
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
-        self.masks = told_masks(read_terms(self._out))
+        self.masks = follow(told_masks(read_terms(self._out)), self.joined)
+        self.waiting = read_waiting(self._out)
         self.given = {}
 
     @cached_property
@@ -106,6 +107,15 @@ class Ledger(Source):
         spans = Spans(self.parts, self.joined, Landed(known), gone)
         if not done or next(spans.fresh(), None) is not None:
             raise InputError(str(self._out), "not all that its ledger knows has landed: land again")
+
+    def refuse_waiting(self, names: Iterable[TableId]) -> None:
+        """InputError: rows of one of these tables wait."""
+        tables = {written_table_name(*name) for name in names}
+        own = [one for one in self.waiting if one.table in tables]
+        if own:
+            rows = sum(one.rows for one in own)
+            told = f"{rows} changes of {own[0].table} wait and have not landed: {own[0].reason}"
+            raise InputError(str(self._out), told)
 
     @property
     def file_facts(self) -> list[FileFacts]:
@@ -228,15 +238,10 @@ class Ledger(Source):
     def _happened(self) -> Iterator[Boundary]:
         """What happened to tables, if its transaction counts."""
         known = frozenset(self.transactions["tx"].to_pylist())
-        for one in self.joined.happened or ():
+        for one, _, boundary in happened(self.joined):
             if one.tx is not None and one.tx not in known:  # the transaction is in another log
                 continue
-            told: Record = {"tx": one.tx, "file": one.file, "pos": one.pos, "inner": one.inner}
-            small = self.joined.folded
-            changes = [c.in_small_letters() if small else c for c in one.changes]
-            records = boundary_records(told, 0, changes, one.statement, one.sql_mode)
-            for record, change in zip(records, changes, strict=True):
-                yield self._plain(boundary_of(record, change))
+            yield self._plain(boundary)
 
     @property
     def boundaries(self) -> list[Boundary]:  # type: ignore[override]

@@ -11,14 +11,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.errors import InputError, UsageError
+from binlogkit.constants import TableId
+from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.rows.filters import TableName, parse_table_name, written_table_name
+from binlogkit.rows.schema import TableSchema
+from binlogkit.spark.splits.changelog import own_name
 
 _HOW = re.compile(r"(?P<how>drop|hash|truncate:(?P<length>\d+))$")
 _LEAST_KEY = 16  # bytes
@@ -48,12 +51,31 @@ class Mask:
         return f"{written_table_name(*names, self.column)}={how}"
 
 
+#: A column: database, table and name, in small letters.
+MaskedColumn: TypeAlias = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A masked ``column`` of one table: its ``names`` there, and whether statements in the logs
+    show the table without it."""
+
+    column: str
+    names: frozenset[str]
+    may_lack: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Masks:
-    """All masks of a landing; ``key``: for the hashes, HMAC with SHA-256."""
+    """All masks of a landing; ``key``: for the hashes, HMAC with SHA-256.
+
+    ``followed``: columns that a mask is for under other names; ``guards``: of tables (renames.py).
+    """
 
     masks: tuple[Mask, ...] = ()
     key: bytes = field(default=b"", repr=False)
+    followed: Mapping[MaskedColumn, Mask] = field(default_factory=dict)
+    guards: Mapping[TableId, Sequence[Guard]] = field(default_factory=dict)
 
     @property
     def told(self) -> dict[str, object]:
@@ -63,10 +85,22 @@ class Masks:
         return {"masks": sorted(mask.text for mask in self.masks), "key": mark}
 
     def _mask(self, db: str, table: str, column: str) -> Mask | None:
+        column = own_name(column).lower()
         for mask in self.masks:
-            if mask.column == column.lower() and _is(mask.table, db, table):
+            if mask.column == column and applies(mask.table, db, table):
                 return mask
-        return None
+        return self.followed.get((db.lower(), table.lower(), column))
+
+    def check(self, schema: TableSchema) -> None:
+        """SchemaError: a masked column may be among a table's columns under a name that nothing
+        tells."""
+        columns = {column.name.lower() for column in schema.columns}
+        for guard in self.guards.get((schema.db.lower(), schema.table.lower()), ()):
+            if not guard.may_lack and guard.names.isdisjoint(columns):
+                raise SchemaError(
+                    f"it has no column {guard.column}, which is masked, and no statement in the "
+                    "logs says why"
+                )
 
     def masks_column(self, db: str, table: str, column: str) -> bool:
         """Whether a column does not land as it is."""
@@ -121,7 +155,8 @@ def _bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 
-def _is(name: TableName, db: str, table: str) -> bool:
+def applies(name: TableName, db: str, table: str) -> bool:
+    """Whether a table is the one that a mask names."""
     same = name.table.lower() == table.lower()
     return same and (name.db is None or name.db.lower() == db.lower())
 

@@ -21,7 +21,7 @@ from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing.cells import raw_of, states_of
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.numbering import PLACES, Numbering, Places, places_of
-from binlogkit.spark.splits.changelog import SEQUENCE_BYTES
+from binlogkit.spark.splits.changelog import SEQUENCE_BYTES, flat_name
 
 if TYPE_CHECKING:
     from binlogkit.rows.schema import TableDefinition
@@ -110,7 +110,7 @@ class Restored:
         if definition is None:
             return None
         fields = [defined_field(column) for column in definition.columns]
-        if not {*self._rows.column_names}.issuperset(field.name for field in fields):
+        if not {*self._rows.column_names}.issuperset(flat_name(field.name) for field in fields):
             return None
         return batch_schema(fields, self._versions[0].schema.metadata)
 
@@ -155,8 +155,8 @@ class Restored:
     def _image(self, places: np.ndarray[Any, Any], schema: pa.Schema) -> pa.StructArray:
         fields, gone = list(schema.field("before").type), places < 0
         children = [
-            _cast(_taken(self._rows[one.name], places), one.type)
-            if one.name in self._rows.column_names
+            _cast(_taken(self._rows[own], places), one.type)
+            if (own := flat_name(one.name)) in self._rows.column_names
             else pa.nulls(len(places), one.type)
             for one in fields
         ]

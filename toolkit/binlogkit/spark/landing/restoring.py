@@ -7,6 +7,7 @@ follows from the ledger beside it. The logs are not needed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -113,7 +114,7 @@ class Landing:
             raise InputError(str(self.out), f"{table} has not landed there")
         generations = Generations({name: [types_of(schema_of(folder)) for folder in found]})
         versions: list[list[pa.RecordBatch]] = [[] for _ in found]
-        for version in self.ledger.joined.schemas[name]:
+        for version in filter(attrgetter("named"), self.ledger.joined.schemas[name]):
             i = generations.place(name, types_of(landed_schema(version, self.ledger.masks)))
             versions[i].append(empty_batch(version))
         return list(zip(found, versions, strict=True))

@@ -22,7 +22,8 @@ from binlogkit.rows.filters import parse_table_name
 from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.carried import carried_schema
 from binlogkit.spark.landing.masks import Masks
-from binlogkit.spark.splits.changelog import changelog_schema
+from binlogkit.spark.landing.waiting import NAMES
+from binlogkit.spark.splits.changelog import changelog_schema, flat_name
 
 #: The partition columns of landed tables: the day of the commit, and the log's source.
 PARTITIONS = ("_day", "_source")
@@ -36,8 +37,11 @@ Types: TypeAlias = dict[str, str]
 def landed_schema(schema: TableSchema, masks: Masks) -> pa.Schema:
     """The columns of one version of a table, as they land.
 
-    SchemaError: a column has the name of one of ours.
+    SchemaError: the names of its columns are not known, or a masked one may be among them.
     """
+    if not schema.named:
+        raise SchemaError(NAMES)
+    masks.check(schema)
     masked = [
         one if one.name in _OWN else masks.of(schema.db, schema.table, one)
         for one in plain_schema(schema)
@@ -48,8 +52,6 @@ def landed_schema(schema: TableSchema, masks: Masks) -> pa.Schema:
 def plain_schema(schema: TableSchema) -> pa.Schema:
     """The same, unmasked."""
     flat = changelog_schema([column_field(column) for column in schema.columns])
-    if "_day" in {name.lower() for name in flat.names}:
-        raise SchemaError("the table has a column _day, as landed tables themselves have")
     return pa.schema([_landed(one) for one in flat])
 
 
@@ -70,7 +72,8 @@ def current_schema(fields: Iterable[pa.Field]) -> pa.Schema:
     """The columns of a current-state table whose rows have these fields."""
     own = carried_schema(arrow_schema(CHANGELOG))
     stored = [_landed(one) for one in own if one.name not in ("_change_type", "_query")]
-    return pa.schema([*stored, *map(_landed, carried_schema(pa.schema(list(fields))))])
+    named = pa.schema([one.with_name(flat_name(one.name)) for one in fields])
+    return pa.schema([*stored, *map(_landed, carried_schema(named))])
 
 
 def own_fields(schema: pa.Schema) -> list[pa.Field]:

@@ -19,7 +19,9 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.index import Joined, Part
 from binlogkit.log.index.extent import mark_of
 from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.spark.landing.waiting import LogId
 from binlogkit.spark.ranges import Ranges
+from binlogkit.spark.splits.commits import file_number
 from binlogkit.spark.splits.plan import Split
 
 
@@ -30,7 +32,8 @@ class Span:
     ``file``: the log's name; ``source``: of the server's logs; ``server_id``, ``begun``: of its
     first event; ``stop``: the position after the last transaction; ``mark``: of all up to ``end``,
     which identifies the log; ``gtids``: of the landing transactions, and of XA transactions that
-    they commit and other logs prepared; ``batch``: the number of its batch.
+    they commit and other logs prepared; ``batch``: the number of its batch; ``again``: the batch
+    whose waiting rows it lands, of these ``tables``, both None for a span of other rows.
     """
 
     batch: int
@@ -43,6 +46,8 @@ class Span:
     stop: int
     mark: str
     gtids: str
+    again: int | None = None
+    tables: tuple[str, ...] | None = None
 
 
 class Landed:
@@ -52,6 +57,8 @@ class Landed:
         self._alike: dict[tuple[int, int], list[Span]] = {}
         ledger = GtidLedger()
         for span in spans:
+            if span.again is not None:
+                continue
             self._alike.setdefault((span.server_id, span.begun), []).append(span)
             ledger.add_set(GtidSet.parse(span.gtids))
         self._gtids = ledger.to_set()
@@ -216,6 +223,20 @@ class Spans(Ranges):
 
     def _ranges(self, batch: Sequence[Span]) -> dict[int, tuple[int, int]]:
         return {self._part_of(span): (span.first, span.end) for span in batch}
+
+    def part_of(self, log: LogId) -> int | None:
+        """The number of a log that is there under a name of the same number, None if it is not."""
+        alike = self._by_head.get(log[:2], ())
+        found = (i for i in alike if file_number(self._parts[i].names[-1]) == log[2])
+        return next(found, None)
+
+    def is_there(self, span: Span) -> bool:
+        """Whether a span's log is there."""
+        try:
+            self._part_of(span)
+        except InputError:
+            return False
+        return True
 
     def _part_of(self, span: Span) -> int:
         alike = self._by_head.get((span.server_id, span.begun), ())

@@ -36,6 +36,7 @@ class LandedStates(States):
     ) -> None:
         self.name = landed_name(table)
         ledger.check()
+        ledger.refuse_waiting([self.name])
         self.reading = self._ledger = ledger
         self._begin(ledger, [table], [Point(ledger, {"at": at})])
         self._gaps, self._changes_of = ledger.gaps, changes
@@ -55,5 +56,6 @@ class LandedStates(States):
         return self._ledger.has(name)
 
     def _changes(self, names: Sequence[TableId]) -> Any:
+        self._ledger.refuse_waiting(names)
         until = self.reach(self._points[0]).until
         return self._changes_of([name for name in names if self._ledger.has(name)], until)

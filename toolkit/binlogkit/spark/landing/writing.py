@@ -6,7 +6,7 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from binlogkit.errors import WriteError
+from binlogkit.errors import SchemaError, WriteError
 from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.schema import TableSchema
@@ -32,8 +32,9 @@ from binlogkit.spark.landing.shape import (
     plain_schema,
     types_of,
 )
+from binlogkit.spark.landing.waiting import Met, Waiting, inside, stretches
 from binlogkit.spark.splits.changelog import changelog
-from binlogkit.spark.splits.commits import Commits, Deciding
+from binlogkit.spark.splits.commits import Commits, Deciding, file_number
 from binlogkit.spark.splits.plan import Scan, Split
 
 #: The approximate size of a file; further rows of the same table and day go into the next one.
@@ -60,8 +61,20 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class Done:
+    """The result of a task: its files, and the rows that wait."""
+
+    files: list[Written] = field(default_factory=list)
+    waiting: list[Waiting] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """What all tasks of a batch share: the scan, where they write, what lands and how."""
+    """What all tasks of a batch share: the scan, where they write, what lands and how.
+
+    ``held``: rows that wait whatever is known of them; ``again``: rows that have waited, None for
+    a batch of others.
+    """
 
     scan: Scan
     out: str
@@ -69,32 +82,50 @@ class Job:
     masks: Masks
     generations: Generations
     file_bytes: int = FILE_BYTES
+    held: tuple[Waiting, ...] = ()
+    again: tuple[Waiting, ...] | None = None
 
 
-def write(job: Job, splits: Iterable[Split]) -> list[Written]:
-    """Read splits and write their committed changes; returns the files.
+def write(job: Job, splits: Iterable[Split]) -> Done:
+    """Read splits and write their committed changes.
 
     Errors: DamageError and InputError of the logs, SchemaError, WriteError.
     """
-    files = _Files(job)
+    files, waiting = _Files(job), list[Waiting]()
     try:
         for split in splits:
-            _write_split(job, split, files)
-        return files.finish()
+            waiting += _write_split(job, split, files)
+        return Done(files.finish(), waiting)
     except BaseException:
         files.drop()
         raise
 
 
-def _write_split(job: Job, split: Split, files: _Files) -> None:
-    commits = Commits(split.deciding or Deciding())
+def _write_split(job: Job, split: Split, files: _Files) -> list[Waiting]:
+    deciding = split.deciding or Deciding()
+    commits, file = Commits(deciding), split.files[-1]
+    log = deciding.server, deciding.begun, file_number(file)
+    again = None if job.again is None else stretches(job.again, log)
+    held, met = stretches(job.held, log), Met(file, log)
     reading = job.scan.reading(split)
     for window in read_batches(reading, job.wanted, views=[commits.take]):
         for schema, batch in window:
+            table = written_table_name(*schema.name)
+            if again is not None:
+                batch = batch.filter(pa.array(inside(batch, again.get(table, ()))))
+            if table in held:
+                batch = batch.filter(pa.array(~inside(batch, held[table])))
             shape = files.shape(schema)
+            if isinstance(shape, str):
+                own = batch.filter(pa.array(commits.committed(batch)))
+                if own.num_rows:
+                    met.add(table, own.column("pos"), shape)
+                continue
+            met.end(table)
             for flat in changelog(batch, shape.plain, commits):
                 masked = job.masks.apply(schema.db, schema.table, flat, shape.plain)
                 files.add(shape, masked, split.position.source)
+    return met.finish()
 
 
 @dataclass(slots=True)
@@ -112,21 +143,25 @@ class _Files:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._shapes: dict[int, tuple[TableSchema, _Shape]] = {}
+        self._shapes: dict[int, tuple[TableSchema, _Shape | str]] = {}
         self._open: OrderedDict[Any, _File] = OrderedDict()
         self._done: list[Written] = []
 
-    def shape(self, schema: TableSchema) -> _Shape:
-        """Of a version of a table."""
+    def shape(self, schema: TableSchema) -> _Shape | str:
+        """Of a version of a table; why it cannot land."""
         known = self._shapes.get(id(schema))
         if known is None:
-            landed = landed_schema(schema, self._job.masks)
-            name = schema.db, schema.table
-            folder = folder_of(name, self._job.generations.place(name, types_of(landed)))
-            table = written_table_name(*name)
-            known = schema, _Shape(table, folder, plain_schema(schema), landed)
-            self._shapes[id(schema)] = known
+            known = self._shapes[id(schema)] = schema, self._shaped(schema)
         return known[1]
+
+    def _shaped(self, schema: TableSchema) -> _Shape | str:
+        try:
+            landed = landed_schema(schema, self._job.masks)
+        except SchemaError as error:
+            return str(error)
+        name = schema.name
+        folder = folder_of(name, self._job.generations.place(name, types_of(landed)))
+        return _Shape(written_table_name(*name), folder, plain_schema(schema), landed)
 
     def add(self, shape: _Shape, batch: pa.RecordBatch, source: str | None) -> None:
         """Write flat rows into the files of their days."""

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import states_of
-from binlogkit.errors import SchemaError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.frames.schema import OPS, CellState
@@ -47,14 +46,22 @@ SEQUENCE_BYTES = _SEQUENCE.itemsize
 def changelog_schema(image: Iterable[pa.Field]) -> pa.Schema:
     """The flat schema of a table whose images have these fields, in types that Spark carries.
 
-    SchemaError: a column of the table has the name of one of ours.
+    Columns called as one of ours: see :func:`flat_name`.
     """
-    own, fields = arrow_schema(CHANGELOG), list(image)
-    ours = {name.lower() for name in own.names}
-    taken = [field.name for field in fields if field.name.lower() in ours]
-    if taken:
-        raise SchemaError(f"the table has a column {taken[0]}, as the changelog itself has")
-    return carried_schema(pa.schema([*own, *fields]))
+    fields = [one.with_name(flat_name(one.name)) for one in image]
+    return carried_schema(pa.schema([*arrow_schema(CHANGELOG), *fields]))
+
+
+def flat_name(column: str) -> str:
+    """What a table's column is called in flat rows: if one of ours is called so, its underscore is
+    written as in the server's file names (``_day`` is ``@005fday``)."""
+    return f"{_ESCAPED}{column[1:]}" if column.lower() in _RESERVED else column
+
+
+def own_name(column: str) -> str:
+    """What a column of flat rows is called in its table."""
+    plain = f"_{column.removeprefix(_ESCAPED)}"
+    return plain if column.startswith(_ESCAPED) and plain.lower() in _RESERVED else column
 
 
 def changelog(
@@ -80,8 +87,9 @@ class _Flat:
         self._batch, self._commits = batch, commits
         facts = batch.schema.metadata
         self._table = ".".join(json.loads(facts[b"binlogkit:table"]))
-        self._key = json.loads(facts[b"binlogkit:key"])
-        self._fields = {f.name: i for i, f in enumerate(batch.schema.field("before").type)}
+        self._key = list(map(flat_name, json.loads(facts[b"binlogkit:key"])))
+        own = batch.schema.field("before").type
+        self._fields = {flat_name(f.name): i for i, f in enumerate(own)}
         codes = pc.index_in(batch.column("op"), pa.array(OPS))
         self._ops = np.asarray(codes).astype(np.int8)
         updates = self._ops == UPDATE
@@ -221,6 +229,8 @@ class _Flat:
 
 
 _OURS = frozenset(field.name for field in CHANGELOG)
+_RESERVED = frozenset(name.lower() for name in (*_OURS, "_day"))  # _day: of landed tables
+_ESCAPED = "@005f"
 #: The columns that a batch has under the same name without the underscore.
 _OWN = frozenset(
     field.name for field in CHANGELOG if field.name not in (

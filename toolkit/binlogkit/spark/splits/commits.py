@@ -46,12 +46,13 @@ class Commit:
 class Deciding:
     """The facts about a split's transactions that its own windows do not show, by number.
 
-    ``begun``: when its first log was begun, in seconds; ``left``: those that do not count;
-    ``moved``: XA transactions, and where they were committed; ``first``, ``end``: only those
-    between count, and those in ``moved``.
+    ``begun``: when its first log was begun, in seconds, and by which ``server``; ``left``: those
+    that do not count; ``moved``: XA transactions, and where they were committed; ``first``,
+    ``end``: only those between count, and those in ``moved``.
     """
 
     begun: int = 0
+    server: int = 0
     left: frozenset[int] = frozenset()
     moved: Mapping[int, Commit] = field(default_factory=dict)
     first: int = _NONE

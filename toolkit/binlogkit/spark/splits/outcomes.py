@@ -47,7 +47,8 @@ class PartOutcomes:
         head = self._parts[i].head
         moved = {n: one.commit for n, one in self.moved(i, first, numbers).items()}
         left = self.left(i, first, numbers) - moved.keys()
-        return Deciding(0 if head is None else head.begun, left, moved)
+        begun, server = (0, 0) if head is None else (head.begun, head.server_id)
+        return Deciding(begun, server, left, moved)
 
     def left(self, i: int, first: int, numbers: range) -> frozenset[int]:
         """Those that the part itself does not know to be committed."""

@@ -1,0 +1,95 @@
+"""Rows that wait: their table could not be landed with its batch, so that only their place is kept.
+
+A table waits where the names of its columns are not known, or a masked column is not found among
+them. Its rows land with a later batch, once that is settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.spark.splits.commits import file_number
+
+#: Why rows wait.
+NAMES = "the names of its columns are not known"
+#: A log: its server, when it was begun, the number in its name.
+LogId: TypeAlias = tuple[int, int, int]
+#: Offsets of events, from one up to and with another.
+Stretch: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Rows of one table, in one log, that wait.
+
+    ``batch``: whose transactions they belong to; ``file``: the log; ``server_id``, ``begun``: of
+    its first event; ``first_pos``, ``last_pos``: of the rows' events; ``reason``: why they wait.
+    """
+
+    batch: int
+    table: str
+    file: str
+    server_id: int
+    begun: int
+    first_pos: int
+    last_pos: int
+    rows: int
+    reason: str
+
+    @property
+    def log(self) -> LogId:
+        """Its log."""
+        return self.server_id, self.begun, file_number(self.file)
+
+
+def stretches(given: Iterable[Waiting], log: LogId) -> Mapping[str, list[Stretch]]:
+    """Where rows of one log wait, by table."""
+    found: dict[str, list[Stretch]] = {}
+    for one in given:
+        if one.log == log:
+            found.setdefault(one.table, []).append((one.first_pos, one.last_pos))
+    return found
+
+
+def inside(batch: pa.RecordBatch, places: Sequence[Stretch]) -> Flags:
+    """Which rows of a batch stand at these places."""
+    positions = np.asarray(batch.column("pos")).astype(np.int64)
+    found = np.zeros(len(positions), np.bool_)
+    for first, last in places:
+        found |= (positions >= first) & (positions <= last)
+    return found
+
+
+class Met:
+    """The rows of one split that cannot land, in log order."""
+
+    def __init__(self, file: str, log: LogId) -> None:
+        self._log = file, *log[:2]
+        self._open: dict[str, Waiting] = {}
+        self._found: list[Waiting] = []
+
+    def add(self, table: str, positions: pa.Array, reason: str) -> None:
+        """Take rows of a table, at these positions."""
+        offsets = np.asarray(positions).astype(np.int64)
+        first, last, rows = int(offsets.min()), int(offsets.max()), len(offsets)
+        before = self._open.pop(table, None)
+        if before is not None and before.reason == reason:
+            first, rows = before.first_pos, before.rows + rows
+        elif before is not None:
+            self._found.append(before)
+        self._open[table] = Waiting(0, table, *self._log, first, last, rows, reason)
+
+    def end(self, table: str) -> None:
+        """From here on rows of the table land."""
+        if table in self._open:
+            self._found.append(self._open.pop(table))
+
+    def finish(self) -> list[Waiting]:
+        """All of them."""
+        return [*self._found, *self._open.values()]
