@@ -18,6 +18,7 @@ from binlogkit.spark.landing.restoring import Landing
 from binlogkit_fixtures import golden
 from tests.livestate.shop import to_the_end
 from tests.spark.landing.landings import land
+from tests.waiting import LONG, until
 
 CASES = [
     ("5.6-row-full", "keys"),
@@ -54,6 +55,53 @@ def test_the_state_is_that_of_the_log(cell: str, scenario: str, tmp_path: Path) 
         for name in states.keys() - sure:
             if name in live.tables:
                 assert live.soundness(name)
+
+
+def test_a_checkpoint_that_was_ended_between_its_renames(tmp_path: Path) -> None:
+    """The earlier folder stands under another name then, beside the new one."""
+    (tmp_path / "logs").mkdir()
+    log = folder_of("8.0-row-full", "keys", tmp_path / "logs")
+    kept, whole = tmp_path / "kept", log.state("keyed.pk")
+    with bk.live(log, ["keyed.pk"], wait=False) as live:
+        to_the_end(live)
+        live.checkpoint(kept)
+    kept.rename(tmp_path / "kept.old")
+    (tmp_path / "kept.partial").mkdir()
+    with bk.live(log.files[-1], ["keyed.pk"], checkpoint=kept, wait=False) as live:
+        assert live.moment.gtids == whole.gtids
+        to_the_end(live)
+        assert live["keyed.pk"].equals(whole.frame())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "logs"]
+
+
+def test_checkpoints_are_written_meanwhile(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    log = folder_of("8.0-row-full", "keys", tmp_path / "logs")
+    kept, whole = tmp_path / "kept", log.state("keyed.pk")
+    with bk.live(log, ["keyed.pk"], checkpoint=kept, every=0.01) as live:
+        live.wait_for(whole.gtids or "", LONG)
+
+        def written() -> bool:
+            return kept.is_dir() and log.state("keyed.pk", base=kept).gtids == whole.gtids
+
+        until(written, "the last moment is written")
+        assert not live.ended
+    for every, checkpoint in ((1.0, None), (0.0, kept)):
+        with pytest.raises(UsageError, match="every is a number of seconds"):
+            bk.live(log, ["keyed.pk"], checkpoint=checkpoint, every=every)
+
+
+def test_any_question_once(tmp_path: Path) -> None:
+    log = folder_of("8.0-row-full", "keys", tmp_path)
+    with bk.live(log, ["keyed.pk"], wait=False) as live:
+        to_the_end(live)
+        found = live.sql("SELECT COUNT(*) AS n FROM (SELECT 1 AS one FROM keyed.pk) x")
+        assert (found.columns, found.rows) == (["n"], [(log.state("keyed.pk").rows.num_rows,)])
+        assert found.moment == live.moment and found.frame()["n"].tolist() == [found.rows[0][0]]
+        assert live.explain() == []
+        live.register("SELECT COUNT(*) FROM keyed.pk", name="one")
+        live.register("SELECT COUNT(*) + 1 FROM keyed.pk", name="two")
+        assert live.explain("two") == live.explain()[1:]
 
 
 def test_from_a_base_and_from_a_checkpoint(tmp_path: Path) -> None:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 @click.option(
     "--checkpoint", metavar="DIR", help="Begin with it if it is there; write it at the end."
 )
+@click.option(
+    "--every", type=float, metavar="SECONDS", help="Write the checkpoint that often, too."
+)
 @click.option("--chunk-rows", type=int, metavar="N", help="As snapshot --chunk-rows.")
 @click.option("--recompute", is_flag=True, help="Calculate it anew where changes cannot update it.")
 @click.option("--no-wait", is_flag=True, help="Up to the logs' end as it is now.")

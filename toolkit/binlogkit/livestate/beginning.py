@@ -36,6 +36,7 @@ from binlogkit.sources.connection import Servers, ServerSettings, servers_of
 
 if TYPE_CHECKING:
     from binlogkit.frames.snapshots.snapshot import TableSnapshot
+    from binlogkit.log.states.bases.bases import Bases
     from binlogkit.rows.ddl import Catalog
     from binlogkit.rows.filters import TableName
     from binlogkit.sources.server.resume import Stop
@@ -179,9 +180,10 @@ def _with_base(source: Any, names: list[TableName], how: How) -> Beginning:
     bases = bases_of(log or Streams([]), base, how.base_at, how.base_gtid, asked)
     assert bases is not None
     chosen = _chosen(names, bases.tables)
+    _read_parents(bases, chosen)
     found = {name: _base(table) for name, table in bases.tables.items()}
-    for name in chosen:
-        rows = bases.tables[name].rows
+    for name, table in bases.tables.items():
+        rows = table.rows
         if rows.nbytes > how.memory:
             raise too_large(name, rows.num_rows, rows.nbytes, how.memory)
     place = None if bases.file is None or bases.pos is None else (bases.file, bases.pos)
@@ -192,6 +194,17 @@ def _with_base(source: Any, names: list[TableName], how: How) -> Beginning:
         else _follow_folder(log, place, gtids, bases.catalog, how)
     )
     return Beginning(found, chosen, following, place, gtids or GtidSet())
+
+
+def _read_parents(bases: Bases, tables: Iterable[TableId]) -> None:
+    """Read from the bases, as far as they have them, the tables from which foreign keys change
+    some."""
+    known, more = set(tables), set(tables)
+    while more:
+        definitions = [table.definition for table in bases.of(more).values()]
+        above = {name for one in definitions if one is not None for name in one.parents}
+        more = above - known
+        known |= more
 
 
 def _base(table: TableSnapshot) -> Base:

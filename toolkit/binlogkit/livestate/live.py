@@ -18,7 +18,8 @@ from binlogkit.livestate.beginning import Beginning, How, begin, check_reach
 from binlogkit.livestate.history import At, Moments
 from binlogkit.livestate.moment import Moment
 from binlogkit.livestate.queries import Queries
-from binlogkit.livestate.query import Query
+from binlogkit.livestate.query import Answer, Query
+from binlogkit.livestate.states import is_written
 from binlogkit.livestate.tables import LiveTables
 from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filter_args import texts
@@ -51,6 +52,7 @@ def live(
     base_at: str | tuple[str, int] | None = None,
     base_gtid: str | GtidSet | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    every: float | None = None,
     lock: str = "tables",
     chunk_rows: int | None = None,
     memory: int = _MEMORY,
@@ -67,7 +69,7 @@ def live(
     takes it, at ``base_at`` or ``base_gtid``; without it a server's are read now, as of one moment
     (``lock``, ``chunk_rows``: as :func:`binlogkit.snapshot`), and a folder's begin with their
     CREATE TABLE; ``checkpoint``: a folder that :meth:`Live.checkpoint` writes, begun with where it
-    is there; ``memory``: bytes that each table may take; ``history``: bytes that moments which went
+    is there, and written at the end and, if given, ``every`` so many seconds; ``memory``: bytes that each table may take; ``history``: bytes that moments which went
     by may take, for :meth:`Live.state` as of them; ``wait``: for what will be written, else up to
     the logs' end; ``heartbeat``, ``patience``, ``lost``: as :func:`binlogkit.follow`.
 
@@ -81,14 +83,16 @@ def live(
     path = None if checkpoint is None else Path(checkpoint)
     if path is not None and base is not None:
         raise UsageError("a checkpoint is a base itself: give one of both")
-    if path is not None and path.is_dir():
+    if every is not None and (path is None or every <= 0):
+        raise UsageError("every is a number of seconds, and needs a checkpoint")
+    if path is not None and is_written(path):
         base = path
     follow: dict[str, Any] = {"wait": wait}
     if not isinstance(source, str) or source.lower().startswith("mysql://"):
         follow |= {"heartbeat": heartbeat, "patience": patience, "lost": lost}
     stop = Stop()
     how = How(base, base_at, base_gtid, lock, chunk_rows, memory, stop, follow)
-    return Live(begin(source, names, how), stop, memory, path, history)
+    return Live(begin(source, names, how), stop, memory, path, history, every)
 
 
 class Live:
@@ -101,7 +105,7 @@ class Live:
 
     def __init__(
         self, begun: Beginning, stop: Stop, memory: int, checkpoint: Path | None = None,
-        history: int = 0,
+        history: int = 0, every: float | None = None,
     ) -> None:  # fmt: skip
         self._begun, self._stop, self._path = begun, stop, checkpoint
         self._lock = threading.RLock()
@@ -118,6 +122,28 @@ class Live:
         self._remember()
         self._thread = threading.Thread(target=self._run, name="binlogkit-live", daemon=True)
         self._thread.start()
+        self._writing, self._closing = threading.Lock(), threading.Event()
+        self._writer: threading.Thread | None = None
+        if every is not None:
+            name = "binlogkit-live-checkpoints"
+            self._writer = threading.Thread(target=self._write, args=(every,), name=name)
+            self._writer.daemon = True
+            self._writer.start()
+
+    def _write(self, every: float) -> None:
+        """Write checkpoints until it is closed, where something was applied since the last."""
+        assert self._path is not None
+        written: Moment | None = None
+        while self._error is None:
+            if written != self._moment:
+                try:
+                    written = self.checkpoint(self._path)
+                except (UndeterminedError, UsageError):
+                    pass  # later ones may be possible
+                except Exception as error:  # noqa: BLE001  it is raised by whoever asks next
+                    self._error = error
+            if self._closing.wait(every):
+                return
 
     # ---- following ----------------------------------------------------------------------------
 
@@ -186,6 +212,9 @@ class Live:
         """End the following; a checkpoint's folder is written where one was named."""
         self._begun.following.close()
         self._thread.join()
+        self._closing.set()
+        if self._writer is not None:
+            self._writer.join()
         if self._path is not None and self._error is None:
             self.checkpoint(self._path)
 
@@ -342,31 +371,49 @@ class Live:
         with self._lock:
             self._queries.drop(name)
 
-    def explain(self, sql: str | None = None) -> list[str]:
-        """How registered queries are kept up to date, or why not, a sentence or more each; of a
-        query that is not registered, whether it could be."""
+    def explain(self, query: str | None = None) -> list[str]:
+        """How registered queries are kept up to date, or why not, a sentence or more each; of one
+        by its name; of the SQL of one that is not registered, whether it could be."""
         with self.holding():
-            return self._queries.explain(sql)
+            return self._queries.explain(query)
+
+    def sql(self, sql: str) -> Answer:
+        """A query's answer as of the moment, calculated once from all rows, by the rules of
+        :meth:`register` with ``recompute``. Errors: UsageError, UndeterminedError."""
+        from binlogkit.livestate.views.view import View
+
+        with self.holding() as moment:
+            view = View("", sql, None, recompute=True)
+            self._queries.begin(view, moment, self._missing)
+            assert view.plan is not None
+            return Answer(view.plan.names(), list(view.shown_rows()), moment)
 
     # ---- checkpoints --------------------------------------------------------------------------
 
     def checkpoint(self, path: str | os.PathLike[str]) -> Moment:
         """Write the tables into a folder, in place of an earlier checkpoint: a base to begin with,
-        here or for :meth:`Log.state`.
+        here or for :meth:`Log.state`. The tables from which foreign keys change them are in it, too.
 
         What is prepared by XA and not decided is not in its GTID set, so that it comes again;
         without GTIDs there must be none. Errors: UsageError, UndeterminedError, WriteError.
         """
-        from binlogkit.livestate.states import reasons, write_folder
+        from binlogkit.livestate.states import reasons, state_of, write_folder
 
-        with self.holding() as moment:
-            states = [self.state(written_table_name(*name)) for name in self._tables.shown()]
-            for state in states:
-                if doubts := reasons(state):
-                    raise UndeterminedError(".".join(state.table), tuple(doubts))
-            open_ones = self._tables.undecided
-            if open_ones and not moment.gtids:
-                raise UsageError("an XA transaction is prepared and not decided: try later")
-            gtids = moment.gtids.subtract(GtidSet.of(g for g in open_ones.values() if g))
-        write_folder(states, Path(path), gtids or None, shutil.rmtree)
+        tables = self._tables
+        with self._writing:
+            with self.holding() as moment:
+                shown = list(tables.shown())
+                above = {parent for name in shown for _, parent in tables.parents(name)}
+                states = [
+                    state_of(name, tables.show(name, self._missing(name)), moment, _ASSUMES)
+                    for name in (*shown, *sorted(above.difference(shown) & tables.there()))
+                ]
+                for state in states:
+                    if doubts := reasons(state):
+                        raise UndeterminedError(".".join(state.table), tuple(doubts))
+                open_ones = tables.undecided
+                if open_ones and not moment.gtids:
+                    raise UsageError("an XA transaction is prepared and not decided: try later")
+                gtids = moment.gtids.subtract(GtidSet.of(g for g in open_ones.values() if g))
+            write_folder(states, Path(path), gtids or None, shutil.rmtree)
         return moment

@@ -46,7 +46,7 @@ class Queries:
         taken), UndeterminedError."""
         if view.name in self._views:
             raise UsageError(f"a query {view.name!r} is registered already")
-        self._begin(view, moment, missing)
+        self.begin(view, moment, missing)
         self._views[view.name] = view
 
     def drop(self, name: str) -> None:
@@ -61,7 +61,8 @@ class Queries:
                 found[name] = definition
         return found
 
-    def _begin(self, view: View, moment: Any, missing: Missing) -> None:
+    def begin(self, view: View, moment: Any, missing: Missing) -> None:
+        """Calculate a query from all rows. Errors: UsageError, UndeterminedError."""
         from binlogkit.livestate.views.compile import compiled
 
         plan = compiled(view.sql, self._definitions(), recompute=view.recompute)
@@ -111,7 +112,7 @@ class Queries:
                 continue
             try:
                 if anew:
-                    self._begin(view, moment, missing)
+                    self.begin(view, moment, missing)
                     view.error = None
                     continue
                 self._check(view, plan, missing)
@@ -122,10 +123,10 @@ class Queries:
             self._engine.stepped()
 
     def explain(self, sql: str | None) -> list[str]:
-        """How queries are kept, or why not."""
+        """How queries are kept, or why not; ``sql``: a registered one's name, or another one."""
         from binlogkit.livestate.views.compile import compiled
 
-        if sql is not None:
+        if sql is not None and sql not in self._views:
             try:
                 plan = compiled(sql, self._definitions(), recompute=True)
             except UsageError as error:
@@ -133,7 +134,7 @@ class Queries:
             told = described(plan)
             return [f"{told} (with recompute=True)" if plan.anew else told]
         found = []
-        for view in self._views.values():
+        for view in self._views.values() if sql is None else [self._views[sql]]:
             assert view.plan is not None
             told = described(view.plan) if view.error is None else f"not kept: {view.error}"
             found.append(f"{view.name}: {told}")

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import chain
@@ -34,6 +35,21 @@ class Kept(Protocol):
 
     def drop(self, name: str) -> None:
         """Keep a query no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A query's rows as of one moment."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+    moment: Moment
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as pandas, values as Python has them."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=self.columns, dtype=object)
 
 
 class Query:

@@ -14,6 +14,7 @@ from binlogkit.analyses.point_in_time.result import state_table
 from binlogkit.constants import TableId
 from binlogkit.errors import WriteError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.snapshot import file_name
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.table_state import TableState
 
@@ -69,8 +70,18 @@ def reasons(state: TableState) -> list[str]:
     """Why a state is not determined, a sentence each."""
     found = [str(row["meaning"]) for row in state.findings.to_pylist() if not row["determined"]]
     if state.unknown_cells:
-        found.append(f"{state.unknown_cells} cells are not known")
+        count = state.unknown_cells
+        found.append("1 cell is not known" if count == 1 else f"{count} cells are not known")
     return list(dict.fromkeys(found))
+
+
+def is_written(path: Path) -> bool:
+    """Whether :func:`write_folder` wrote a folder. One that was ended between its two renames has
+    left the earlier folder under another name: it gets its own again."""
+    old = path.with_name(path.name + _OLD)
+    if not path.exists() and old.is_dir():
+        old.rename(path)
+    return path.is_dir()
 
 
 def write_folder(
@@ -83,10 +94,11 @@ def write_folder(
             remove(partial)
         partial.mkdir(0o700)
         for number, state in enumerate(states, 1):
-            replace(state, gtids=gtids).to_parquet(partial / f"{number:04}.parquet")
-        if old.exists():
-            remove(old)
+            name = file_name(number, state.table)
+            replace(state, gtids=gtids).to_parquet(partial / name)
         if path.exists():
+            if old.exists():
+                remove(old)
             path.rename(old)
         partial.rename(path)
         if old.exists():

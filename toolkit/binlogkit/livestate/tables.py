@@ -300,7 +300,36 @@ class LiveTables:
         if not fold.complete:
             found.append(KINDS["no_beginning"])
         found += [KINDS[kind] for kind, one in fold.findings.found.items() if not one.determined]
+        for child, parent in self._not_followed(name):
+            told = f"{'.'.join(child)} changes with {'.'.join(parent)} by a foreign key, which is"
+            found.append(f"{told} not in logs up to 9.5, and {'.'.join(parent)} is not followed")
         return found
+
+    def parents(self, name: TableId) -> list[tuple[TableId, TableId]]:
+        """The foreign keys by which unlogged changes reach a table, each as child and parent; the
+        parents' own ones, too."""
+        found: list[tuple[TableId, TableId]] = []
+        below = [name]
+        for child in below:
+            fold = self._replay.tables.get(child)
+            definition = None if fold is None else fold.definition
+            for parent in () if definition is None else definition.parents:
+                found.append((child, parent))
+                if parent not in below:
+                    below.append(parent)
+        return found
+
+    def _not_followed(self, name: TableId) -> list[tuple[TableId, TableId]]:
+        """Those of :meth:`parents` whose parents' changes are not read."""
+        if not any(self._version) or self._version >= CASCADES_LOGGED:
+            return []
+        tables, absent = self._replay.tables, self._replay.absent
+
+        def followed(parent: TableId) -> bool:
+            fold = tables.get(parent)
+            return parent in absent or (fold is not None and fold.definition is not None)
+
+        return [(child, parent) for child, parent in self.parents(name) if not followed(parent)]
 
     def show(self, name: TableId, missing: Iterable[str]) -> Shown:
         """A table as it is now; ``missing``: where changes of it may be. UndeterminedError: it was
@@ -309,6 +338,10 @@ class LiveTables:
         doubts = (*self.doubts(name), *missing)
         rows = fold.settled().copied()
         return Shown(rows, fold.key, fold.definition, fold.findings.table(), doubts)
+
+    def there(self) -> set[TableId]:
+        """The tables that are followed and are there."""
+        return set(self._replay.tables) - self._replay.absent
 
     def shown(self) -> Iterator[TableId]:
         """The tables that were asked for and are there."""

@@ -105,7 +105,7 @@ def written(
 ) -> Taken:
     """Write tables as they come."""
     counts = {
-        written_table_name(*name): _write(found, name, batches, folder / _file(i, name))
+        written_table_name(*name): _write(found, name, batches, folder / file_name(i, name))
         for i, (name, batches) in enumerate(tables, 1)
     }
     return Taken(folder, counts, found.file, found.pos, found.gtids)
@@ -124,7 +124,7 @@ def _in_chunks(server: str | ServerSettings, found: ServerTables, folder: Path, 
     written(found, batches_in_order(found, rows), read)
     taken = Taken(folder, {}, found.file, found.pos, found.gtids)
     for i, state in enumerate(made_one(server, found, read, logs), 1):
-        state.to_parquet(folder / _file(i, state.table))
+        state.to_parquet(folder / file_name(i, state.table))
         file, pos = state.position or (None, None)
         counts = taken.tables | {written_table_name(*state.table): state.rows.num_rows}
         taken = Taken(folder, counts, file, pos, state.gtids)
@@ -133,7 +133,7 @@ def _in_chunks(server: str | ServerSettings, found: ServerTables, folder: Path, 
     return taken
 
 
-def _file(number: int, name: TableId) -> str:
+def file_name(number: int, name: TableId) -> str:
     """A unique file name for a table, whatever it is called."""
     return f"{number:04}-{_ODD.sub('_', '.'.join(name))[:_LONGEST]}.parquet"
 

@@ -178,7 +178,12 @@ class TableDefinition:
     def cascades(self) -> tuple[str, ...]:
         """The tables whose changes reach this one by a foreign key's CASCADE or SET NULL (in no
         log up to 9.5), as ``db.table``."""
-        found = (f"{fk.db or self.db}.{fk.table}" for fk in self.foreign if fk.cascades)
+        return tuple(map(".".join, self.parents))
+
+    @property
+    def parents(self) -> tuple[tuple[str, str], ...]:
+        """The same tables as (db, table)."""
+        found = ((fk.db or self.db, fk.table) for fk in self.foreign if fk.cascades)
         return tuple(dict.fromkeys(found))
 
     def referring(
