@@ -69,9 +69,10 @@ def live(
     takes it, at ``base_at`` or ``base_gtid``; without it a server's are read now, as of one moment
     (``lock``, ``chunk_rows``: as :func:`binlogkit.snapshot`), and a folder's begin with their
     CREATE TABLE; ``checkpoint``: a folder that :meth:`Live.checkpoint` writes, begun with where it
-    is there, and written at the end and, if given, ``every`` so many seconds; ``memory``: bytes that each table may take; ``history``: bytes that moments which went
-    by may take, for :meth:`Live.state` as of them; ``wait``: for what will be written, else up to
-    the logs' end; ``heartbeat``, ``patience``, ``lost``: as :func:`binlogkit.follow`.
+    is there, and written at the end and, if given, ``every`` so many seconds; ``memory``: bytes
+    that each table may take; ``history``: bytes that moments which went by may take, for
+    :meth:`Live.state` as of them; ``wait``: for what will be written, else up to the logs' end;
+    ``heartbeat``, ``patience``, ``lost``: as :func:`binlogkit.follow`.
 
     Each row takes what its values take in Arrow and some 40 bytes more; while changes are folded
     several times as much (docs/live.md). To be closed (``with``). Errors: UsageError, InputError,
@@ -392,7 +393,7 @@ class Live:
 
     def checkpoint(self, path: str | os.PathLike[str]) -> Moment:
         """Write the tables into a folder, in place of an earlier checkpoint: a base to begin with,
-        here or for :meth:`Log.state`. The tables from which foreign keys change them are in it, too.
+        here or for :meth:`Log.state`. It includes the tables from which foreign keys change them.
 
         What is prepared by XA and not decided is not in its GTID set, so that it comes again;
         without GTIDs there must be none. Errors: UsageError, UndeterminedError, WriteError.
@@ -400,20 +401,20 @@ class Live:
         from binlogkit.livestate.states import reasons, state_of, write_folder
 
         tables = self._tables
-        with self._writing:
-            with self.holding() as moment:
-                shown = list(tables.shown())
-                above = {parent for name in shown for _, parent in tables.parents(name)}
-                states = [
-                    state_of(name, tables.show(name, self._missing(name)), moment, _ASSUMES)
-                    for name in (*shown, *sorted(above.difference(shown) & tables.there()))
-                ]
-                for state in states:
-                    if doubts := reasons(state):
-                        raise UndeterminedError(".".join(state.table), tuple(doubts))
-                open_ones = tables.undecided
-                if open_ones and not moment.gtids:
-                    raise UsageError("an XA transaction is prepared and not decided: try later")
-                gtids = moment.gtids.subtract(GtidSet.of(g for g in open_ones.values() if g))
+        with self.holding() as moment:
+            shown = list(tables.shown())
+            above = {parent for name in shown for _, parent in tables.parents(name)}
+            states = [
+                state_of(name, tables.show(name, self._missing(name)), moment, _ASSUMES)
+                for name in (*shown, *sorted(above.difference(shown) & tables.there()))
+            ]
+            for state in states:
+                if doubts := reasons(state):
+                    raise UndeterminedError(".".join(state.table), tuple(doubts))
+            open_ones = tables.undecided
+            if open_ones and not moment.gtids:
+                raise UsageError("an XA transaction is prepared and not decided: try later")
+            gtids = moment.gtids.subtract(GtidSet.of(g for g in open_ones.values() if g))
+        with self._writing:  # never while it waits for the lock of what is shown
             write_folder(states, Path(path), gtids or None, shutil.rmtree)
         return moment
