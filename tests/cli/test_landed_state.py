@@ -47,7 +47,7 @@ def test_spark_writes_the_same(run: Run, lake: Path, spark: Any, form: str) -> N
     [
         (["--table", "shop.orders", "--base", "x"], "--base is not for a landing"),
         ([], "one --table is asked for"),
-        (["--table", "shop.orders", "--at", "4"], "write FILE:POS"),
+        (["--table", "shop.orders", "--at", "x:y"], "not a position"),
         (["--table", "shop.orders", "--master", "local"], "--master is of --engine spark"),
     ],
 )

@@ -70,7 +70,7 @@ def test_no_event_there(at: Any, told: str) -> None:
 
 
 def test_several_logs_need_a_name() -> None:
-    with pytest.raises(UsageError, match="write FILE:POS"):
+    with pytest.raises(UsageError, match=r"of which file\? Write FILE:4"):
         bk.explain([LOG, PACKED], at=4)
     (walk,) = bk.explain([LOG, PACKED], at=f"{PACKED}:4").events
     assert walk.raw.file == str(PACKED)

@@ -130,7 +130,7 @@ def test_what_is_asked_wrongly(tmp_path: Path) -> None:
     landing = Landing(tmp_path)
     with pytest.raises(UsageError, match="names no database"):
         landing.state("orders")
-    with pytest.raises(InputError, match="no log that has landed is called so"):
+    with pytest.raises(UsageError, match="is not one of the logs read"):
         landing.state("shop.orders", at=("binlog.000009", 4))
     state = landing.state("shop.nothing")
     assert (state.rows.num_rows, state.determined) == (0, False)

@@ -105,7 +105,7 @@ def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, A
     from binlogkit.reports.text import write_state
 
     _only(arguments, "table", "at")
-    tables, at = arguments["table"], _position(arguments["at"])
+    tables, at = arguments["table"], arguments["at"]
     if len(tables) != 1:
         raise UsageError("of a landing one --table is asked for")
     if spark is None:
@@ -208,13 +208,3 @@ def _only(arguments: Mapping[str, Any], *allowed: str) -> None:
     for name in given:
         if name not in plain:
             raise UsageError(f"--{name.replace('_', '-')} is not for a landing")
-
-
-def _position(text: str | None) -> tuple[str, int] | None:
-    """``FILE:POS``. UsageError: it is none."""
-    if text is None:
-        return None
-    file, _, pos = text.rpartition(":")
-    if not file or not pos.isdecimal():
-        raise UsageError(f"not a position: {text!r} (write FILE:POS)")
-    return file, int(pos)

@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 from binlogkit.constants import TableId
 from binlogkit.errors import ServerError
 from binlogkit.frames.schema import CellState
+from binlogkit.rows.filter_args import file_in
 from binlogkit.rows.filters import Filters, TableName, written_table_name
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.series import in_order
@@ -108,8 +109,8 @@ def made_one(
 
 def _check_ddl(found: ServerTables, log: Log) -> None:
     for row in log.boundaries(engine="pyarrow").to_pylist():
-        place = log.file_named(row["file"]), row["pos"]
-        since = place[0] != log.file_named(str(found.file)) or place[1] >= (found.pos or 0)
+        place = file_in(log.files, row["file"]), row["pos"]
+        since = place[0] != file_in(log.files, str(found.file)) or place[1] >= (found.pos or 0)
         names = {(row["db"], row["table"]), (row["new_db"], row["new_table"])}
         met = {name for name in found.definitions if name in names or (name[0], None) in names}
         if since and met and row["action"] not in _JUDGED:

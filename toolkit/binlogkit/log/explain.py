@@ -12,9 +12,10 @@ from binlogkit.errors import UsageError
 from binlogkit.events.explain.walk import EventWalk
 from binlogkit.log.streams import Streams
 from binlogkit.rows.explain.log import ExplainableEvent, ExplainingWalk
+from binlogkit.rows.filter_args import place_in
 
 Place: TypeAlias = "int | str | tuple[int, int]"
-_PLACE = re.compile(r"(?:(?P<file>.+):)?(?P<pos>\d+)(?:/(?P<inner>\d+))?", re.DOTALL)
+_INNER = re.compile(r"(.*\d)/(\d+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -99,16 +100,10 @@ def _several(at: Place | Iterable[Place]) -> Sequence[Place]:
 
 def _place(log: Streams, place: Place) -> _Wanted:
     """The file, position and payload number in ``place``."""
-    if isinstance(place, tuple):
-        place = f"{place[0]}/{place[1]}"
-    match = _PLACE.fullmatch(str(place))
-    if match is None:
-        raise UsageError(f"not a position: {place!r} (write POS, POS/INNER or FILE:POS)")
-    file = match["file"]
-    if file is None and len(log.files) > 1:
-        raise UsageError(f"{len(log.files)} logs are read: write FILE:POS")
-    name = log.files[0] if file is None else log.file_named(file)
-    return name, int(match["pos"]), None if match["inner"] is None else int(match["inner"])
+    outer, inner = place if isinstance(place, tuple) else (place, None)
+    if isinstance(outer, str) and (found := _INNER.fullmatch(outer)):
+        outer, inner = found[1], int(found[2])
+    return *place_in(log.files, outer), inner
 
 
 class _Search:

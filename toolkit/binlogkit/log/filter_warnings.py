@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Protocol
 from binlogkit.constants import HEADER_LENGTH
 from binlogkit.errors import DamageError, InputError, LimitError, UnmetWarning, printable
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.rows.filter_args import Named, place_in
+from binlogkit.rows.filter_args import place_in
 from binlogkit.rows.filters import Filters, TableName, written_table_name
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.soundness.finding import FileFacts
@@ -39,11 +39,15 @@ _NAMED, _LIKENESS = 3, 0.75  # of suggested tables
 _LONGEST = 200  # of a list of GTIDs or threads
 
 
-class Read(Named, Protocol):
+class Read(Protocol):
     """What is needed of a log that was read: see Streams."""
 
     carriers: list[Carrier]
     met: Any
+
+    @property
+    def files(self) -> Sequence[str]:
+        """The logs' names."""
 
     @property
     def texts(self) -> Mapping[Text, tuple[int, str]]:
@@ -99,7 +103,7 @@ def transactions_unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) 
     if not nothing:
         return told
     if filters.get("at") is not None:
-        file, pos = place_in(log, filters["at"])
+        file, pos = place_in(log.files, filters["at"])
         if log.begin_of(file, pos) is None:
             told.append(f"no transaction begins at or contains position {pos} of {file}")
     return told + times_outside(log, filters)

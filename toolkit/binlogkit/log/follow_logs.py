@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.following import Following
+from binlogkit.rows.filter_args import place_in
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.series import split_name
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from binlogkit.sources.server.resume import Stop
 
 _START = 4  # of a log's first event
-_PLACE = re.compile(r"(?P<file>.+):(?P<pos>\d+)", re.DOTALL)
 
 
 def follow_logs(
@@ -57,12 +56,7 @@ def follow_logs(
 
 def _from_place(log: Streams, at: str | tuple[str, int]) -> tuple[list[Carrier], Start]:
     """The logs from a place on, and what is known from those before it."""
-    if isinstance(at, str):
-        found = _PLACE.fullmatch(at)
-        if found is None:
-            raise UsageError(f"not a place: {at!r} (write FILE:POS)")
-        at = found["file"], int(found["pos"])
-    name, pos = log.file_named(at[0]), at[1]
+    name, pos = place_in(log.files, at)
     number = log.files.index(name)
     before = list(log.carriers[:number])
     if pos > _START:

@@ -19,7 +19,7 @@ from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
 from binlogkit.rows.table_history import Problem, Text
 from binlogkit.rows.window import SEQ_SHIFT
-from binlogkit.sources.carriers import Carrier, shown
+from binlogkit.sources.carriers import Carrier
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -187,25 +187,13 @@ class Streams:
         """The logs' names, in reading order."""
         return [carrier.name for carrier in self.carriers]
 
-    def file_named(self, file: str) -> str:
-        """The log's own name for a file given with or without its folder; UsageError."""
-        file = shown(file)
-        found = [f for f in self.files if f == file][:1] or [
-            f
-            for f in self.files
-            if file in (f.rsplit("/", 1)[-1], f.replace("\\", "/").rsplit("/", 1)[-1])
-        ]
-        if len(found) != 1:
-            raise UsageError(f"{file} is not one of the logs read ({', '.join(self.files)})")
-        return found[0]
-
     def wanted(self, **filters: Unpack[FilterArgs]) -> Filters:
         """The filters; ``at`` becomes the position where the transaction begins that begins there
         or has an event there."""
         wanted, at = Filters.build(**filters), filters.get("at")
         if at is None:
             return wanted
-        file, pos = place_in(self, at)
+        file, pos = place_in(self.files, at)
         return replace(wanted, at=(file, self.begin_of(file, pos) or pos))
 
     def begin_of(self, file: str, pos: int) -> int | None:

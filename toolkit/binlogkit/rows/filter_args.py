@@ -6,11 +6,12 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any, Protocol, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from binlogkit.errors import UsageError, printable
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.where import WhereArg
+from binlogkit.sources.carriers import shown
 
 _NAMED, _LIKENESS = 3, 0.6  # of names that may be meant
 _LISTED = 20  # of those that there are
@@ -97,25 +98,25 @@ def one_number(name: str, value: int | None) -> int | None:
     return number
 
 
-class Named(Protocol):
-    """Logs that have names."""
+def file_in(files: Sequence[str], file: str) -> str:
+    """The log's own name for a file given with or without its folder. UsageError."""
+    file = shown(file)
+    found = [f for f in files if f == file][:1] or [
+        f for f in files if file in (f.rpartition("/")[2], f.replace("\\", "/").rpartition("/")[2])
+    ]
+    if len(found) != 1:
+        raise UsageError(f"{file} is not one of the logs read ({', '.join(files)})")
+    return found[0]
 
-    @property
-    def files(self) -> Sequence[str]:
-        """Their names."""
 
-    def file_named(self, file: str) -> str:
-        """The name of a log that is given in another form."""
-
-
-def place_in(logs: Named, at: str | int | tuple[str, int]) -> tuple[str, int]:
+def place_in(files: Sequence[str], at: str | int | tuple[str, int]) -> tuple[str, int]:
     """The log's own name and the offset in it of a position; for one log the offset alone."""
     file, pos = place(at)
     if file:
-        return logs.file_named(file), pos
-    if len(logs.files) > 1:
+        return file_in(files, file), pos
+    if len(files) > 1:
         raise UsageError(f"position {pos} of which file? Write FILE:{pos}")
-    return logs.files[0], pos
+    return files[0], pos
 
 
 def place(at: str | int | tuple[str, int]) -> tuple[str, int]:

@@ -41,9 +41,6 @@ class Logs(Protocol):
     def met(self) -> Mapping[TableId, Sequence[TableSchema]]:
         """The versions of each table whose rows were met."""
 
-    def file_named(self, file: str) -> str:
-        """The name of a log that is given in another form."""
-
     def one_history(self, sources: Iterable[str], what: str) -> None:
         """UsageError: ``what`` is in the logs of several servers that no GTID joins."""
 

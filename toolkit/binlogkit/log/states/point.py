@@ -58,7 +58,7 @@ class Point:
         at, gtids, time = given.get("at"), given.get("until_gtid"), given.get("until_time")
         if sum(x is not None for x in (at, gtids, time)) > 1:
             raise UsageError("give one of at, until_gtid and until_time")
-        self.place = None if at is None else place_in(log, at)
+        self.place = None if at is None else place_in(log.files, at)
         self.gtids = GtidSet.parse(gtids) if isinstance(gtids, str) else gtids
         self.time = None if time is None else parse_time(time, given.get("timezone"))
         self.files = {name: i for i, name in enumerate(log.files)}

@@ -132,16 +132,6 @@ class Ledger(Source):
         """The versions of each table whose rows were met."""
         return self.joined.schemas
 
-    def file_named(self, file: str) -> str:
-        """The log with this name, given in full or by its last part. InputError."""
-        found = [name for name in self.files if name == file or Path(name).name == file]
-        if len(found) != 1:
-            several = (
-                "several logs have this name" if found else "no log that has landed is called so"
-            )
-            raise InputError(file, several)
-        return found[0]
-
     def one_history(self, sources: Iterable[str], what: str) -> None:
         """UsageError: ``what`` is in the logs of several servers that no GTID joins."""
         names = sorted(sources)

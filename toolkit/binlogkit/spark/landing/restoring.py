@@ -19,6 +19,7 @@ from binlogkit.analyses.point_in_time.until import Until
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError
 from binlogkit.frames.layouts import empty_batch
+from binlogkit.rows.filter_args import AtArg
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.reading import folders, read, schema_of
@@ -62,11 +63,11 @@ class Landing:
             raise SchemaError(f"versions of {table} have types that have nothing in common")
         return one.table(seqs, one.united())
 
-    def state(self, table: str, *, at: tuple[str, int] | None = None) -> TableState:
+    def state(self, table: str, *, at: AtArg = None) -> TableState:
         """The table's rows as of a file and position, of all that has landed if None.
 
-        Errors: those of :meth:`changes`; InputError: logs that the ledger knows have not landed,
-        or there is no such file.
+        Errors: those of :meth:`changes`; InputError: logs that the ledger knows have not landed;
+        UsageError: no log has that name.
         """
         return LandedStates(self.ledger, self._taken, table, at).state()
 

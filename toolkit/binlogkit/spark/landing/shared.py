@@ -24,6 +24,7 @@ from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.constants import TableId
 from binlogkit.frames.generic import state_rows
 from binlogkit.log.states.forwards import RESTARTED
+from binlogkit.rows.filter_args import AtArg
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.numbering import Numbering
 from binlogkit.spark.landing.reading import File, files, lean, read_file
@@ -63,7 +64,7 @@ class SharedState:
 
 
 def shared_state(
-    spark: SparkSession, landing: Landing, table: str, at: tuple[str, int] | None = None
+    spark: SparkSession, landing: Landing, table: str, at: AtArg = None
 ) -> SharedState:
     """Like ``landing.state``, but folded by Spark's tasks, which keep the rows.
 

@@ -13,6 +13,7 @@ from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.history import TableFacts
 from binlogkit.log.states.point import Point
 from binlogkit.log.states.table_state import TableState
+from binlogkit.rows.filter_args import AtArg
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.shape import landed_name
@@ -31,9 +32,7 @@ class LandedStates(States):
     assumes = ("All that the logs hold of the table has landed, under the same names.",)
     unnamed = "Nothing that has landed names this table"
 
-    def __init__(
-        self, ledger: Ledger, changes: Changes, table: str, at: tuple[str, int] | None
-    ) -> None:
+    def __init__(self, ledger: Ledger, changes: Changes, table: str, at: AtArg) -> None:
         self.name = landed_name(table)
         ledger.check()
         ledger.refuse_waiting([self.name])

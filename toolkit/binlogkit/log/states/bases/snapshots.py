@@ -10,6 +10,7 @@ from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.states.bases.bases import Bases
 from binlogkit.log.states.table_state import TableState
+from binlogkit.rows.filter_args import place
 from binlogkit.rows.filters import parse_table_name
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ def bases_of(
         gtids = GtidSet.parse(gtids)
     file, pos = _position(at)
     given = list(base) if isinstance(base, (list, tuple)) else [base]
-    place = file, pos, gtids
+    position = file, pos, gtids
 
     def read(wanted: Collection[TableId | str] | None, of: list[Any]) -> list[Snapshot]:
-        return [one for item in of for one in _read(log, item, place, tables or (), wanted)]
+        return [one for item in of for one in _read(log, item, position, tables or (), wanted)]
 
     if tables is None:
         return Bases(read(None, given))
@@ -112,10 +113,7 @@ def _columns(log: Streams, tables: Sequence[str]) -> tuple[TableId, list[pa.Fiel
 def _position(at: Any) -> tuple[str | None, int | None]:
     if at is None:
         return None, None
-    file, pos = at if isinstance(at, tuple) and len(at) == 2 else (None, None)
-    if isinstance(at, str):
-        file, _, text = at.rpartition(":")
-        pos = int(text) if text.isascii() and text.isdecimal() else None
-    if not isinstance(file, str) or not file or not isinstance(pos, int) or pos < 0:
-        raise UsageError(f"not a base's position: {at!r} (write FILE:POS)")
+    file, pos = place(at)
+    if not file:
+        raise UsageError(f"a base's position has a file: write FILE:{pos}")
     return file.replace("\\", "/").rpartition("/")[2], pos
