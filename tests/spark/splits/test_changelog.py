@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 import binlogkit as bk
-from binlogkit.errors import InputError, SchemaError, UsageError
+from binlogkit.errors import InputError, UsageError
 from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.frames.schema import CellState
 from binlogkit.spark.carried import carried_schema
-from binlogkit.spark.splits.changelog import STATES, changelog_schema
+from binlogkit.spark.splits.changelog import STATES, changelog_schema, own_name
 from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 from binlogkit.spark.splits.decode import check_schema, decode, scan_schema
 from binlogkit_fixtures import golden
@@ -235,8 +235,10 @@ def test_it_is_one_tables() -> None:
 
 
 def test_a_column_that_is_called_as_one_of_ours() -> None:
-    with pytest.raises(SchemaError, match="the table has a column _Pos"):
-        changelog_schema([pa.field("_Pos", pa.int64())])
+    own = ["_Pos", "_day", "@005fday", "_position", "@1"]
+    flat = changelog_schema([pa.field(name, pa.int64()) for name in own]).names[-len(own) :]
+    assert flat == ["@005fPos", "@005fday", "@0040005fday", "_position", "@1"]
+    assert list(map(own_name, flat)) == own
 
 
 def test_a_number_that_is_too_large_to_order_by() -> None:

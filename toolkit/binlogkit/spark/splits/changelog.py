@@ -53,15 +53,22 @@ def changelog_schema(image: Iterable[pa.Field]) -> pa.Schema:
 
 
 def flat_name(column: str) -> str:
-    """What a table's column is called in flat rows: if one of ours is called so, its underscore is
-    written as in the server's file names (``_day`` is ``@005fday``)."""
-    return f"{_ESCAPED}{column[1:]}" if column.lower() in _RESERVED else column
+    """What a table's column is called in flat rows.
+
+    If one of ours is called so, its first character is written as in the server's file names
+    (``_day`` is ``@005fday``), and so is that of a name that could be taken for such a one.
+    """
+    if column.startswith(_ESCAPED):
+        return f"{_AT}{column[1:]}"
+    return f"{_UNDERSCORE}{column[1:]}" if column.lower() in _RESERVED else column
 
 
 def own_name(column: str) -> str:
     """What a column of flat rows is called in its table."""
-    plain = f"_{column.removeprefix(_ESCAPED)}"
-    return plain if column.startswith(_ESCAPED) and plain.lower() in _RESERVED else column
+    for written, plain in ((_AT, "@"), (_UNDERSCORE, "_")):
+        if column.startswith(written):
+            return f"{plain}{column.removeprefix(written)}"
+    return column
 
 
 def changelog(
@@ -230,7 +237,7 @@ class _Flat:
 
 _OURS = frozenset(field.name for field in CHANGELOG)
 _RESERVED = frozenset(name.lower() for name in (*_OURS, "_day"))  # _day: of landed tables
-_ESCAPED = "@005f"
+_ESCAPED, _AT, _UNDERSCORE = "@00", "@0040", "@005f"
 #: The columns that a batch has under the same name without the underscore.
 _OWN = frozenset(
     field.name for field in CHANGELOG if field.name not in (
