@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ class Journal:
     """
 
     def __init__(self, folder: Path, told: Mapping[str, Any]) -> None:
-        self._begun, self._done = folder / _BEGUN, folder / _DONE
+        self._folder, self._begun, self._done = folder, folder / _BEGUN, folder / _DONE
         text = json.dumps(told, sort_keys=True)
         make(self._begun, arrow_schema(LANDING), [], text)
         make(self._done, arrow_schema(LANDED), [])
@@ -53,7 +53,7 @@ class Journal:
 
     def read(self) -> tuple[int, bool, list[Span]]:
         """The number of the last batch that was begun, whether it is done, and all spans."""
-        return read_journal(self._begun.parent)
+        return read_journal(self._folder)
 
     def begin(self, number: int, spans: Sequence[Span]) -> bool:
         """Begin a batch. Returns False if another landing has taken the number since it was
@@ -67,14 +67,13 @@ class Journal:
         count."""
         rows = [asdict(replace(one, batch=batch)) for one in waiting]
         table = pa.Table.from_pylist(rows, arrow_schema(WAITING))
-        return _append(self._begun.parent / _WAITING, batch, table)
+        return _append(self._folder / _WAITING, batch, table)
 
     def held(self, batch: int) -> list[Waiting] | None:
         """The rows of a batch that wait; None if they have not been kept."""
-        folder = self._begun.parent
-        if last_batch(folder / _WAITING) < batch:
+        if last_batch(self._folder / _WAITING) < batch:
             return None
-        return [one for one in read_held(folder) if one.batch == batch]
+        return [one for one in read_held(self._folder) if one.batch == batch]
 
     def finish(self, batch: int, written: Sequence[Written]) -> None:
         """A batch is in all tables; ``written``: its files, or others with the same rows."""
@@ -111,17 +110,10 @@ def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
         )
     found = [pq.read_table(path, columns=names) for path in table.file_uris()]
     rows = [row for one in found for row in one.to_pylist()]
-    spans = [
-        Span(
-            **{name: row[name] for name in Span.__slots__ if name != "tables"}, tables=_tables(row)
-        )
-        for row in rows
-    ]
+    for row in rows:
+        row["tables"] = row["tables"] and tuple(row["tables"])
+    spans = [Span(**{name: row[name] for name in Span.__slots__}) for row in rows]
     return begun, last_batch(folder / _DONE) >= begun, spans
-
-
-def _tables(row: Mapping[str, Any]) -> tuple[str, ...] | None:
-    return None if row["tables"] is None else tuple(row["tables"])
 
 
 def read_held(folder: Path) -> list[Waiting]:
@@ -132,9 +124,8 @@ def read_held(folder: Path) -> list[Waiting]:
     return [Waiting(**row) for one in found for row in one.to_pylist()]
 
 
-def read_waiting(folder: Path) -> list[Waiting]:
-    """The rows that wait. InputError: nothing has landed in the folder."""
-    _, _, spans = read_journal(folder)
+def read_waiting(folder: Path, spans: Iterable[Span]) -> list[Waiting]:
+    """The rows that wait; ``spans``: all of the journal."""
     settled = {span.again for span in spans}
     found = (one for one in read_held(folder) if one.batch not in settled)
     return sorted(found, key=lambda one: (one.table, one.batch, one.file, one.first_pos))

@@ -132,12 +132,13 @@ def land_logs(
     journal = Journal(out, terms.told)
     complete = _Complete(out, log)
     if complete.noted and not told.left:
-        return Arrived(told, waiting=read_waiting(out))
+        return Arrived(told)
     parts = _parts(log, out / LEDGER)
     for part in parts:
         if part.unreadable is not None and log.options.on_damage == "stop":
             raise part.unreadable
-    joined = Joined(parts, log.options, size=task_bytes, happening=True)
+    named = bool(terms.tables or terms.masks.masks)  # by names that DDL tells and changes
+    joined = Joined(parts, log.options, size=task_bytes, happening=named)
     terms.check(joined)
     masks = follow(terms.masks, joined)
     generations = _generations(joined, terms.wanted, masks, out)
@@ -154,7 +155,7 @@ def land_logs(
             batch = [span for span in known if span.batch == number]
         else:
             batch = _first(list(spans.fresh()), batch_bytes)
-            waiting = [] if batch else read_waiting(out)
+            waiting = [] if batch else read_waiting(out, known)
             batch = batch or _ready(known, waiting, spans, masks, joined, tried)
             if not batch:
                 if not told.left and not waiting:

@@ -53,7 +53,7 @@ class Ledger(Source):
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
         self.masks = follow(told_masks(read_terms(self._out)), self.joined)
-        self.waiting = read_waiting(self._out)
+        self.waiting = read_waiting(self._out, read_journal(self._out)[2])
         self.given = {}
 
     @cached_property
