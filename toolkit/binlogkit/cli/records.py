@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 import click
 
@@ -30,10 +30,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.log import Log
-    from binlogkit.rows.filter_args import FilterArgs
+    from binlogkit.reports.output import Output
+    from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 Record: TypeAlias = Mapping[str, Any]
+_TYPED = ("csv", "parquet", "arrow")
+_ROWS = """One record per row change.
+
+    csv, Parquet and Arrow of one --table have its columns: before.total, after.total, and so on.
+    """
 
 
 def _command(
@@ -44,12 +50,14 @@ def _command(
     read: Callable[..., Batches],
     words: Callable[[Log, Record], str] | None,
     *options: Callable[[Callable[..., int]], Callable[..., int]],
+    typed: bool = False,
 ) -> click.Command:
     """A command.
 
     ``declared``: the records' fields; ``view``: the names of those that a table shows; ``read``:
     gives a log's records as Arrow, filters as keywords; ``words``: what a record did,
-    for the column CHANGES; ``options``: of this command alone.
+    for the column CHANGES; ``options``: of this command alone; ``typed``: files of one table's
+    records have its columns.
     """
 
     def command(**arguments: Any) -> int:
@@ -61,9 +69,13 @@ def _command(
         output = output_of(arguments)
         log: Log = open_input(arguments)
         filters = filters_of(arguments)
-        found = ended_by(read(log, **filters), output.path)
-        if output.format != "table" and set(output.columns or ()) <= set(names(declared)):
-            count = write_batches(arrow_schema(declared), found, output)
+        columns = _typed(log, filters, output) if typed else None
+        schema, found = columns or (arrow_schema(declared), read(log, **filters))
+        found = ended_by(found, output.path)
+        if columns is not None:
+            count = write_batches(schema, found, output)
+        elif output.format != "table" and set(output.columns or ()) <= set(names(declared)):
+            count = write_batches(schema, found, output, declared)
         else:
             shown = ["file", *view] if len(log.carriers) > 1 and "file" not in view else view
             records: Iterable[Record] = records_of(found, declared)
@@ -78,6 +90,20 @@ def _command(
     for option in options:
         command = option(command)
     return click.command(name, cls=Command)(input_options(filter_options(output_options(command))))
+
+
+def _typed(log: Log, filters: FilterArgs, output: Output) -> tuple[pa.Schema, Batches] | None:
+    """The rows of the one table that is named, for a file with its columns; None: they are not
+    asked for, or the images as a whole are."""
+    from binlogkit.log.typed_rows import typed_rows
+    from binlogkit.rows.filter_args import texts
+
+    tables = texts("table", filters.get("table"))
+    whole = {"before", "after", "changes"} & set(output.columns or ())
+    if output.format not in _TYPED or len(tables) != 1 or whole:
+        return None
+    others = cast("RowFilterArgs", {n: v for n, v in filters.items() if n != "table"})
+    return typed_rows(log, tables[0], **others)
 
 
 def _transactions(log: Log, **filters: Unpack[FilterArgs]) -> Batches:
@@ -105,9 +131,10 @@ events = _command(
     lambda log, **filters: log.event_batches(compact=True, **filters), None,
 )  # fmt: skip
 rows = _command(
-    "rows", "One record per row change.", ROW,
+    "rows", _ROWS, ROW,
     ("pos", "timestamp", "thread_id", "db", "table", "op", "changes"),
     lambda log, **filters: log.generic_batches(compact=True, **filters), _change, index_option,
+    typed=True,
 )  # fmt: skip
 transactions = _command(
     "transactions", "One record per transaction, with its outcome.", TRANSACTION,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,15 +11,18 @@ import pyarrow.compute as pc
 
 from binlogkit.errors import SchemaError, UsageError
 from binlogkit.frames.arrow_types import column_kind, decimal_type
-from binlogkit.frames.fields.field import Fields, arrow_schema, names, to_table
+from binlogkit.frames.fields.field import TIMES, Fields, arrow_schema, names, to_table
 from binlogkit.frames.fields.ledger import COLUMN
-from binlogkit.frames.fields.rows import ROW
+from binlogkit.frames.fields.rows import BATCH, ROW
 from binlogkit.frames.matching import changed_columns
 from binlogkit.frames.projection import rearranged
 from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.schema import Column, Origin, TableSchema
 
 _FIRST = ("timestamp", "thread_id", "op")
+_CHANGED = pa.field("changed", pa.list_(pa.string()))
+_SCALE = b"binlogkit:scale"
+_DIGITS = {"s": {_SCALE: b"0"}, "us": {_SCALE: b"6"}}
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,19 +52,64 @@ def generic_schema() -> pa.Schema:
 
 
 def flat_table(changes: pa.Table) -> pa.Table:
-    """Canonical changes with the images' columns side by side: ``before.id``, ``after.id`` …
+    """Canonical changes with the images' columns side by side, as :func:`flat_batch` has them."""
+    parts = [flat_batch(batch) for batch in changes.to_batches()]
+    return pa.Table.from_batches(parts, flat_batch(_empty(changes.schema)).schema)
+
+
+def flat_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A canonical batch with the images' columns side by side: ``before.id``, ``after.id`` …
 
     What one looks at first stands in front, with ``changed``: the names of an update's columns.
     """
-    changed = [changed_columns(batch) for batch in changes.to_batches()]
-    columns = [(name, changes[name]) for name in _FIRST]
-    columns.append(("changed", pa.chunked_array(changed, pa.list_(pa.string()))))
+    schema = batch.schema
+    columns = [(schema.field(name), batch.column(name)) for name in _FIRST]
+    columns.append((_CHANGED, changed_columns(batch)))
     for image in ("before", "after"):
-        for i, child in enumerate(changes.schema.field(image).type):
-            columns.append((f"{image}.{child.name}", pc.struct_field(changes[image], i)))
-    others = (n for n in changes.column_names if n not in (*_FIRST, "before", "after"))
-    columns += [(name, changes[name]) for name in others]
-    return pa.table([column for _, column in columns], names=[name for name, _ in columns])
+        for i, child in enumerate(schema.field(image).type):
+            field = pa.field(f"{image}.{child.name}", child.type, metadata=child.metadata)
+            columns.append((field, pc.struct_field(batch.column(image), i)))
+    others = (n for n in schema.names if n not in (*_FIRST, "before", "after"))
+    columns += [(schema.field(name), batch.column(name)) for name in others]
+    arrays, fields = [array for _, array in columns], [field for field, _ in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema)
+
+
+def flat_batches(
+    schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """The schema, and the batches in it, of one table's typed rows in a file: those of
+    :func:`flat_table`, times as timestamps, text as such.
+
+    ``schema``: that of the ``batches``, united.
+    """
+
+    def written(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return with_times(flat_batch(widened(batch, schema)), BATCH)
+
+    return written(_empty(schema)).schema, map(written, batches)
+
+
+def with_times(batch: pa.RecordBatch, declared: Fields) -> pa.RecordBatch:
+    """The batch, columns that are ``declared`` as times as timestamps in UTC, with how many digits
+    of a second they have (``binlogkit:scale``); dictionary-encoded text as text."""
+    units = {field.name: TIMES[field.type] for field in declared if field.type in TIMES}
+    fields, arrays = [], []
+    for field, column in zip(batch.schema, batch.columns, strict=True):
+        if field.name in units:
+            unit = units[field.name]
+            column = column.cast(pa.timestamp(unit, "UTC")).cast(pa.timestamp("us", "UTC"))
+            field = pa.field(field.name, column.type, metadata=_DIGITS[unit])
+        elif pa.types.is_dictionary(field.type):
+            column = column.cast(field.type.value_type)
+            field = field.with_type(column.type)
+        fields.append(field)
+        arrays.append(column)
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, batch.schema.metadata))
 
 
 def united(batches: Sequence[pa.RecordBatch], table: str) -> pa.Table:
@@ -72,23 +120,28 @@ def united(batches: Sequence[pa.RecordBatch], table: str) -> pa.Table:
     """
     if not batches:
         return pa.Table.from_batches([], batch_schema([]))
-    names = {bytes(b.schema.metadata[b"binlogkit:table"]) for b in batches}
+    schema = united_schema([batch.schema for batch in batches], table)
+    found = pa.Table.from_batches([widened(b, schema) for b in batches], schema)
+    return found.unify_dictionaries()
+
+
+def united_schema(schemas: Sequence[pa.Schema], table: str) -> pa.Schema:
+    """The schema of batches of one table, united as :func:`united` says; ``schemas``: theirs."""
+    names = {bytes(schema.metadata[b"binlogkit:table"]) for schema in schemas}
     if len(names) > 1:
         listed = ", ".join(sorted(".".join(json.loads(n)) for n in names))
         raise SchemaError(f"{table} names several tables: {listed}")
-    if all(b.schema.equals(batches[0].schema) for b in batches):
-        return pa.Table.from_batches(batches).unify_dictionaries()
-    fields = _united_fields(batches, table)
-    schema = batch_schema(fields, batches[-1].schema.metadata)
-    return pa.Table.from_batches([_widened(b, schema) for b in batches]).unify_dictionaries()
+    if all(schema.equals(schemas[0]) for schema in schemas):
+        return schemas[0]
+    return batch_schema(_united_fields(schemas, table), schemas[-1].metadata)
 
 
-def _united_fields(batches: Sequence[pa.RecordBatch], table: str) -> list[pa.Field]:
+def _united_fields(schemas: Sequence[pa.Schema], table: str) -> list[pa.Field]:
     fields: dict[str, pa.Field] = {}
     versions: dict[str, str] = {}
-    for batch in batches:
-        version = batch.schema.metadata[b"binlogkit:schema_version"].decode()
-        for field in batch.schema.field("before").type:
+    for schema in schemas:
+        version = schema.metadata[b"binlogkit:schema_version"].decode()
+        for field in schema.field("before").type:
             known = fields.get(field.name)
             if known is None:
                 fields[field.name], versions[field.name] = field, version
@@ -100,7 +153,8 @@ def _united_fields(batches: Sequence[pa.RecordBatch], table: str) -> list[pa.Fie
                     f"{versions[field.name]} and {field.type} in version {version}: "
                     "read one version at a time with batches()"
                 )
-            fields[field.name] = pa.field(field.name, kind, metadata=field.metadata)
+            facts = {**field.metadata, _SCALE: max(known.metadata[_SCALE], field.metadata[_SCALE])}
+            fields[field.name] = pa.field(field.name, kind, metadata=facts)
     return list(fields.values())
 
 
@@ -123,8 +177,10 @@ def _common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
     return None
 
 
-def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A batch in the united schema: images reordered and completed, states and raw renumbered."""
+    if batch.schema.equals(schema):
+        return batch
     fields = list(schema.field("before").type)
     columns = rearranged(batch, (fields, fields))
     return pa.RecordBatch.from_arrays([columns[n] for n in schema.names], schema=schema)

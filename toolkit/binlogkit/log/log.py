@@ -14,7 +14,7 @@ from binlogkit.errors import UsageError
 from binlogkit.log.filter_warnings import warn_of_unmet
 from binlogkit.log.streams import Streams
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
-from binlogkit.rows.filters import Filters, written_table_name
+from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,21 +140,11 @@ class Log(Streams):
         self, table: str, columns: Iterable[str] | None, filters: RowFilterArgs
     ) -> pa.Table:
         from binlogkit.frames.tables import united
+        from binlogkit.log.typed_rows import without_rows
 
         found = [b.batch for b in self._batches(table, columns, filters)]
-        return united(found or self._without_rows(table, columns), table)
-
-    def _without_rows(self, table: str, columns: Iterable[str] | None) -> list[pa.RecordBatch]:
-        """An empty batch for each version of a table that the last read met."""
-        from binlogkit.frames.layouts import empty_batch
-
-        wanted, asked = Filters.build(table=table), None if columns is None else set(columns)
-        return [
-            empty_batch(schema, asked)
-            for name, versions in self.met.items()
-            if wanted.wants_table(*name)
-            for schema in versions
-        ]
+        asked = None if columns is None else set(columns)
+        return united(found or without_rows(self, table, asked), table)
 
     @overload
     def transactions(

@@ -2,8 +2,8 @@
 
 NULL is an empty field and the empty string is ``""``. Lines end with CR LF. A text cell that a
 spreadsheet would take for a formula gets an apostrophe in front (OWASP, "CSV Injection"); a number
-stays a number, even as text, as a DECIMAL is. The guard works if the file is opened as
-comma-separated; ``raw`` omits it for programs.
+stays a number, even as text, as a DECIMAL is, and a TIME a time. The guard works if the file is
+opened as comma-separated; ``raw`` omits it for programs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from binlogkit.reports._values import cell_text
 
 # Full-width forms are normalised to the plain ones by spreadsheets of East Asian locales.
 _FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n]")
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(
+    r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|-?\d{2,3}:\d\d:\d\d(\.\d+)?", re.ASCII
+)
 _QUOTED = re.compile(r'[",;\r\n\t\x00]|^\s|\s$|^$')
 # The same for printable ASCII.
 _PLAIN_FORMULA, _PLAIN_QUOTED = "^ *[=+@-]", '[",;]|^ | $|^$'

@@ -2,7 +2,8 @@
 
 ``table``: for people, widths from the first records, times as ISO 8601 in UTC; on a terminal in
 pages, else plain columns.
-``jsonl``: one object a line, UTF-8. ``csv``: RFC 4180, guarded for spreadsheets. ``parquet``: zstd.
+``jsonl``: one object a line, UTF-8. ``csv``: RFC 4180, guarded for spreadsheets, times as ISO 8601.
+``parquet``: zstd.
 ``arrow``: an IPC stream. In table, CSV and Parquet a nested value of a record (``before``,
 ``after``, ``fields``) is its JSON as text. Memory is bounded by a page, or by a row group.
 
@@ -137,8 +138,7 @@ def _write_records(
             made = _columnar.batches_of(stream, columns, pick, declared)
             return _columnar.write_columnar(sink, *made, output.format)
         rows: Iterator[list[Any]] = map(pick, stream)
-        if output.format == "table":
-            rows = _with_times(rows, columns, declared)
+        rows = _with_times(rows, columns, declared)
         return _write_cells(sink, columns, rows, output)
     return 0  # a closed pipe
 
@@ -155,20 +155,25 @@ def _with_times(
         yield row
 
 
-def write_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], output: Output) -> int:
-    """Write Arrow record batches of the contract's records; returns how many rows.
+def write_batches(
+    schema: pa.Schema, batches: Iterable[pa.RecordBatch], output: Output, declared: Fields = ()
+) -> int:
+    """Write Arrow record batches of the contract's records, or of one table's typed rows
+    (frames/tables.py:flat_batches); returns how many rows.
 
     Text columns named ``before``, ``after``, ``flags``, ``fields``, ``values`` or ``unknown`` hold
-    JSON. Errors as in :func:`write_records`.
+    JSON. ``declared``: says which integers are times in csv. Errors as in :func:`write_records`.
     """
     readable = _UpToError(batches)
     wanted = _FirstRows(readable, output.most)
-    count = wanted.of_all(_write_batches(schema, wanted, output), output)
+    count = wanted.of_all(_write_batches(schema, wanted, output, declared), output)
     readable.complain()
     return count
 
 
-def _write_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], output: Output) -> int:
+def _write_batches(
+    schema: pa.Schema, batches: Iterable[pa.RecordBatch], output: Output, declared: Fields
+) -> int:
     import pyarrow as pa
 
     from binlogkit.reports import _arrow, _columnar
@@ -179,6 +184,12 @@ def _write_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], output:
         if missing is not None:
             there = ", ".join(schema.names)
             raise UsageError(f"no column {printable(missing)}; there are: {there}")
+    if output.format == "csv":
+        from binlogkit.frames.flat_texts import with_texts
+        from binlogkit.frames.tables import with_times
+
+        batches = (with_texts(with_times(batch, declared), columns) for batch in batches)
+    elif columns != schema.names:
         schema = pa.schema([schema.field(name) for name in columns], schema.metadata)
         batches = (batch.select(columns) for batch in batches)
     with destination(output.path, binary=output.format in _BINARY) as sink:
