@@ -14,6 +14,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import SchemaError
+from binlogkit.frames import tables
 from binlogkit.log.typed_rows import typed_rows
 from binlogkit.rows.filters import written_table_name
 
@@ -128,3 +129,14 @@ def test_damage_ends_the_rows_that_were_delivered(run: Any, tmp_path: Path) -> N
     assert done.status == whole.status == 1 and "checksum" in done.complaint.lower()
     text = (tmp_path / "o").read_text("utf-8")
     assert len(list(csv.DictReader(io.StringIO(text, newline="")))) == len(whole.records) > 0
+
+
+def test_long_statements_are_written_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their text stands beside each of their rows."""
+    whole = typed_rows(bk.open(INCIDENT), "shop.orders")
+    monkeypatch.setattr(tables, "LARGE", 1 << 16)
+    schema, parts = typed_rows(bk.open(INCIDENT), "shop.orders")
+    batches = list(parts)
+    expected = pa.Table.from_batches(whole[1], whole[0])
+    assert pa.Table.from_batches(batches, schema).equals(expected)
+    assert len(batches) > 1 and all(b["query"].nbytes < 1 << 18 for b in batches)

@@ -17,6 +17,7 @@ from binlogkit.frames.fields.rows import BATCH, ROW
 from binlogkit.frames.matching import changed_columns
 from binlogkit.frames.projection import rearranged
 from binlogkit.frames.schema import batch_schema
+from binlogkit.frames.text_columns import LARGE
 from binlogkit.rows.schema import Column, Origin, TableSchema
 
 _FIRST = ("timestamp", "thread_id", "op")
@@ -91,7 +92,15 @@ def flat_batches(
     def written(batch: pa.RecordBatch) -> pa.RecordBatch:
         return with_times(flat_batch(widened(batch, schema)), BATCH)
 
-    return written(_empty(schema)).schema, map(written, batches)
+    parts = (part for batch in batches for part in _small(batch))
+    return written(_empty(schema)).schema, map(written, parts)
+
+
+def _small(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch in parts whose statements' texts, one beside each row, take some megabytes."""
+    longest = pc.max(pc.binary_length(batch.column("query").dictionary)).as_py() or 1
+    rows = max(1, LARGE // longest)
+    return (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
 
 
 def with_times(batch: pa.RecordBatch, declared: Fields) -> pa.RecordBatch:
