@@ -43,7 +43,8 @@ def row(i: int, status: str | None, total: int, at: datetime = AT) -> dict[str, 
         # one value became another, as a job does it
         (lambda i: row(i, "new", 1), lambda i: row(i, "paid", 1), ["status: new → paid"], False),
         # each row has its own
-        (lambda i: row(i, "new", i), lambda i: row(i, "new", 2 * i), ["total changed"], False),
+        (lambda i: row(i, "new", i), lambda i: row(i, "new", i + 3), ["total changed"], False),
+        (lambda i: row(i, "new", i), lambda i: row(i, "new", 2 * i), ["total × 2"], False),
         # few rows of many
         (lambda i: row(i, "n", i), lambda i: row(i, "n", 0 if i < 4 else i), ["total → 0"], False),
         # the time of the statement is nobody's value
@@ -52,8 +53,8 @@ def row(i: int, status: str | None, total: int, at: datetime = AT) -> dict[str, 
         # another time is
         (lambda i: row(i, "new", 1, AT - timedelta(i)),
          lambda i: row(i, "new", 1, AT - timedelta(900)), ["at → 2021-05-28 22:13:20"], True),
-        # a MINIMAL image: what is not in it did not change
-        (lambda i: {"id": i}, lambda _: {"total": 5}, ["total → 5"], False),
+        # a MINIMAL image: what is not in it did not change, and what it was is not known
+        (lambda i: {"id": i}, lambda _: {"total": 5}, ["total → 5"], True),
     ],
 )  # fmt: skip
 def test_updates(

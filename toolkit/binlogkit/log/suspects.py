@@ -39,15 +39,26 @@ def _look(log: Streams, suspects: list[Suspect]) -> None:
     if not suspects:
         return
     tables = tuple({TableName(*name) for suspect in suspects for name in suspect.names})
-    wanted = Filters(tables=tables, ops=frozenset(suspect.op for suspect in suspects))
+    ops = {s.op for s in suspects} | (
+        {"insert"} if any(s.op == "delete" for s in suspects) else set()
+    )
     images = [(suspect, Images(suspect), np.array(suspect.txs)) for suspect in suspects]
-    for batch in log.batches_to_damage(log.reading(), wanted):
-        numbers = np.asarray(batch.batch["tx"].fill_null(-1))
-        ops = np.asarray(batch.batch["op"])
+    for batch in log.batches_to_damage(log.reading(), Filters(tables=tables, ops=frozenset(ops))):
+        numbers, times = (np.asarray(batch.batch[n].fill_null(-1)) for n in ("tx", "timestamp"))
+        done = np.asarray(batch.batch["op"])
         for suspect, image, txs in images:
-            if suspect.names == [batch.table]:
-                here = np.isin(numbers, txs) & (ops == suspect.op)
-                if here.any():
-                    image.take(batch.batch.filter(pa.array(here)))
+            if suspect.names != [batch.table]:
+                continue
+            here = np.isin(numbers, txs) & (done == suspect.op)
+            if suspect.op == "delete":
+                young = (done == "insert") & (numbers < txs[0]) & (times >= suspect.since)
+                if young.any():
+                    image.insert(batch.batch.filter(pa.array(young)))
+            if suspect.like:
+                like = np.isin(numbers, suspect.like) & (done == suspect.op)
+                if like.any():
+                    image.take(batch.batch.filter(pa.array(like)), like=True)
+            if here.any():
+                image.take(batch.batch.filter(pa.array(here)))
     for _, image, _ in images:
         image.tell()

@@ -6,14 +6,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from binlogkit.analyses.suspects.rules import Suspect
+from binlogkit.analyses.suspects.stated import unconditional
 from binlogkit.analyses.suspects.units import (
     OFTEN,
     OPS,
     Coded,
     Integers,
+    Units,
     counted,
     elsewhere,
     integers,
@@ -30,9 +31,11 @@ _OCCASIONS = 10_000  # changes before it that are looked at
 _EACH = 0.98  # of a table's rows are the whole table
 _PIECES, _EVEN = 5, 1.2  # as many, of about one size, are a job's
 _MOST = 200  # of them are looked at
+_SOON, _NEAR = 10 * 3600, 50  # seconds, and windows of a table, in which something is done again
+_EQUAL = 0.02  # by which the numbers of rows differ
+_UNREAD = 0.3  # as unusual it is before the images are read
 _SELDOM = 0.05  # of the transactions
-_CONDITIONS = r"(?i)\b(where|limit|join)\b"
-_WRITES = r"(?i)^\W*(update|delete)\b"
+_RECOMPUTED = 0.7  # as unusual is an update of all rows, which jobs do, too
 
 
 class RowSuspects:
@@ -58,7 +61,7 @@ class RowSuspects:
     def find(self) -> list[Suspect]:
         """The suspects, in no order."""
         for step in (self._large, self._in_pieces, self._whole, self._wiped, self._spoken,
-                     self._without_checks):  # fmt: skip
+                     self._without_checks, self._again):  # fmt: skip
             step()
         return list({id(suspect): suspect for suspect in self._of.values()}.values())
 
@@ -88,7 +91,7 @@ class RowSuspects:
             suspect = self._note(self._changed[here].tolist(), f"{op}_many", much, why)
             sizes = units.rows[here]
             if len(here) >= _PIECES and np.quantile(sizes, 0.9) <= _EVEN * np.median(sizes):
-                suspect.less(0.6, "in pieces of one size, as jobs do it")
+                suspect.less(0.8, "in pieces of one size, as jobs do it")
 
     def _in_pieces(self) -> None:
         """Far more rows of a connection, in many transactions, than others change in a window."""
@@ -135,7 +138,8 @@ class RowSuspects:
             for here in self._units.joined(those):
                 others = elsewhere(self._units.occasion(int(here[0])), seen)
                 if others < OFTEN:
-                    self._note(here.tolist(), rule, 1 / (1 + others))
+                    kind = 1.0 if self._units.group[here[0]] % 3 else _RECOMPUTED
+                    self._note(here.tolist(), rule, kind / (1 + others))
 
     def _wiped(self) -> None:
         """A delete after which nobody changes rows of a table that was changed all the time."""
@@ -160,17 +164,17 @@ class RowSuspects:
 
     def _spoken(self) -> None:
         """Changes whose statement, which the log has (Rows_query), has no condition."""
-        query = Coded.of(self._changes["query"])
-        texts = pa.array(query.texts, pa.string())
-        bare = pc.and_(
-            pc.match_substring_regex(texts, _WRITES),
-            pc.invert(pc.match_substring_regex(texts, _CONDITIONS)),
-        )
-        free = np.asarray(pc.fill_null(bare, False))[query.codes[self.counted.kept]]
-        places = np.unique(self.counted.place[free])
-        units = self._units
-        fitting = (units.group[places] % 3 < 2) & (units.rows[places] >= _SMALLEST)
-        self._seldom(places[fitting], "no_condition")
+        units, query = self._units, Coded.of(self._changes["query"])
+        codes = query.codes[self.counted.kept]
+        large = (units.group % 3 < 2) & (units.rows >= _SMALLEST)
+        those = np.flatnonzero(large[self.counted.place] & (codes > 0))
+        bare = {
+            code
+            for code in np.unique(codes[those]).tolist()
+            if unconditional(query.texts[code] or "")
+        }
+        places = np.unique(self.counted.place[those[np.isin(codes[those], [*bare])]])
+        self._seldom(places, "no_condition")
 
     def _without_checks(self) -> None:
         """Updates and deletes with foreign_key_checks off, where that is seldom."""
@@ -183,3 +187,28 @@ class RowSuspects:
             return
         for here in self._units.joined(places[self._units.group[places] % 3 < 2]):
             self._note(here.tolist(), "unchecked", 1.0)
+
+    def _again(self) -> None:
+        """Updates and inserts of as many rows, by two connections one soon after the other."""
+        windows, place = self._units.windows()
+        large = np.flatnonzero((windows.rows >= _LEAST_IN_PIECES) & (windows.group % 3 != 1))
+        large = large[np.lexsort((windows.tx[large], windows.group[large]))]
+        for part in np.split(large, np.flatnonzero(np.diff(windows.group[large])) + 1):
+            for one, two in _pairs(windows, part):
+                suspect = self._note(np.flatnonzero(place == two).tolist(), "again", _UNREAD)
+                suspect.like = self._units.tx[place == one].tolist()
+
+
+def _pairs(windows: Units, part: Integers) -> Iterator[tuple[int, int]]:
+    """Windows of a table and an operation with as many rows, two in some hours, and no third."""
+    for at, two in enumerate(part.tolist()):
+        near = [
+            one
+            for one in part[max(0, at - _NEAR) : at + _NEAR].tolist()
+            if one != two
+            and abs(windows.time[one] - windows.time[two]) <= _SOON
+            and abs(windows.rows[one] - windows.rows[two]) <= _EQUAL * windows.rows[two]
+        ]
+        one = near[0] if len(near) == 1 else two
+        if windows.tx[one] < windows.tx[two] and windows.thread[one] != windows.thread[two]:
+            yield one, two

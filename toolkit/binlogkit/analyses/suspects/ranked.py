@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.suspects.counted import RowSuspects
+from binlogkit.analyses.suspects.jobs import Jobs
 from binlogkit.analyses.suspects.rules import SUSPECTS, Suspect
 from binlogkit.analyses.suspects.stated import StatedSuspects, gaps, stated
-from binlogkit.analyses.suspects.units import OPS, WINDOW, Counted, integers
+from binlogkit.analyses.suspects.units import OPS, WINDOW, integers
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import to_table
 from binlogkit.rows.filters import written_table_name
@@ -21,10 +22,8 @@ from binlogkit.rows.filters import written_table_name
 _LEAST = 25  # a lower score is no suspicion
 _MOST = 100  # suspects
 _KEPT = 1000  # statements among which they are
-_SOON = 20_000  # changes of all connections among which one fills a table again
 _READ = 16  # of which the images are read, at most
 _NAMED = 5  # tables of one suspect
-_HOUR = 3600
 
 
 def candidates(
@@ -46,11 +45,11 @@ def candidates(
     empty = {b.name: b.tx for b in boundaries if b.empties and b.name not in renamed}
     since = {name: tx for name, tx in empty.items() if tx is not None}
     rows = RowSuspects(changes, integers(undone["tx"]), since, unchecked)
-    of = _Transactions(transactions)
+    of, jobs = _Transactions(transactions), Jobs(transactions, rows.counted, boundaries)
     told = StatedSuspects(
         boundaries,
         of.numbered(b.tx for b in boundaries),
-        _Filled(rows.counted).rows,
+        jobs.filled,
         {*rows.counted.tables}.__contains__,
         transactions.num_rows,
     )
@@ -64,6 +63,7 @@ def candidates(
         suspect.txs = suspect.txs or of.around(*suspect.at)
     in_order = sorted(spoken, key=lambda suspect: min(suspect.txs, default=-1))
     found = [*rows.find(), *_joined(in_order, of), *gaps(findings)]
+    jobs.weigh(found)
     return sorted(found, key=_order)
 
 
@@ -137,24 +137,6 @@ class _Transactions:
         at = int(np.searchsorted(starts, pos, side="right")) - 1
         found: list[int] = self._tx[here[at : at + 1]].tolist() if at >= 0 else []
         return found
-
-
-class _Filled:
-    """What a connection inserts soon after a transaction of its own."""
-
-    def __init__(self, counted: Counted) -> None:
-        self._units = counted.units
-        self._numbers = {name: number for number, name in enumerate(counted.tables)}
-
-    def rows(self, name: TableId, tx: int, thread: int, time: int) -> int:
-        """How many rows of a table it inserts within an hour."""
-        number = self._numbers.get(name)
-        if number is None:
-            return 0
-        start = int(np.searchsorted(self._units.tx, tx))
-        units = self._units.of(slice(start, start + _SOON))
-        here = (units.group == 3 * number + OPS.index("insert")) & (units.thread == thread)
-        return int(units.rows[here & (units.time <= time + _HOUR)].sum())
 
 
 def _texts(statements: pa.Table) -> list[dict[str, Any]]:

@@ -61,7 +61,9 @@ class Suspect:
 
     ``found``: rules, and how unusual it is by each (0 to 1); ``names``: its tables; ``txs``: the
     numbers of its transactions; ``why``: reasons beside those of the rules; ``what``: in words;
-    ``at``: file and position, where it stands in no transaction.
+    ``at``: file and position, where it stands in no transaction; ``like``: transactions
+    that it may repeat; ``share``: what is left of what it is suspected of, by :meth:`less`;
+    ``since``: a day before it, seconds.
     """
 
     op: str
@@ -72,6 +74,9 @@ class Suspect:
     what: list[str] = field(default_factory=list)
     why: list[str] = field(default_factory=list)
     at: tuple[str | None, int | None] = (None, None)
+    like: list[int] = field(default_factory=list)
+    share: float = 1.0
+    since: int = 0
 
     @property
     def best(self) -> str:
@@ -89,6 +94,7 @@ class Suspect:
     def less(self, share: float, why: str) -> None:
         """It is less suspicious, for a reason."""
         self.found = {rule: much * share for rule, much in self.found.items()}
+        self.share *= share
         self.why.append(why)
 
     def join(self, other: Suspect) -> None:

@@ -22,6 +22,7 @@ _PROGRAM = re.compile(
     re.DOTALL,
 )
 _TWO_WORDS = (["CREATE"], ["ALTER"], ["DROP"], ["RENAME"], ["SET"])
+_ALL_RIGHTS = re.compile(r"(?is)^\W*GRANT\b.*(\bALL\b.*\bON\s+\*\.\*|\bSUPER\b|\bGRANT\s+OPTION)")
 _SHOWN = 160  # characters of a statement
 _TEXTS = 0.05  # of the transactions, up to which a change logged as text is seldom
 _VARIES = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|\d+")
@@ -150,7 +151,10 @@ class StatedSuspects:
             suspect.found["drop_column"] = 1.0
             suspect.what.append(f"dropped {', '.join(sorted(done.dropped))}")
         for name in sorted(done.converted - done.lost):
-            suspect.found["convert"] = 1.0
+            before, _ = done.changed[name]
+            suspect.found["convert"] = max(
+                0.4 if before is None else 1.0, suspect.found.get("convert", 0)
+            )
             suspect.what.append(f"{name} redefined")
         suspect.what.append(_short(b.statement))
         if b.name in self._made and b.name in self._copies:
@@ -212,7 +216,7 @@ def _made_here(program: re.Match[str], thread: int, made: set[tuple[int, str]]) 
 
 def _rule(kind: str, query: str, seldom: bool) -> str | None:
     if kind.startswith("account"):
-        return "account"
+        return "account_all" if _ALL_RIGHTS.search(query) else "account"
     if kind.startswith("ddl"):
         return "drop_program"
     if unconditional(query):

@@ -23,6 +23,7 @@ _TWICE = 2  # as many times the usual number is not usual
 _ALIKE = 3  # a change of a third of the rows, or of more, is alike
 OFTEN = 3  # what was done on as many other occasions is usual
 _ENOUGH = 20  # transactions that say what is usual for a table and an operation
+_DAILY, _NEAR = 86_400 // WINDOW, 3  # windows of a day; so many apart is the same time of a day
 _BITS = 21  # of a name's number
 
 
@@ -97,7 +98,8 @@ def unusual(units: Units, least: int) -> Iterator[Unusual]:
         sizes = units.rows[order[start:end]]
         usual = _quantile(sizes, 0.95)
         if end - start < _ENOUGH:
-            usual = max(everyday, _quantile(sizes[:-1], 0.5))
+            windows = units.time[order[start:end]] // WINDOW
+            usual = max(everyday, _quantile(sizes[windows != windows[-1]], 0.5))
         yield from _of_group(units, order[start:end], max(least, _TWICE * usual), max(1, usual))
 
 
@@ -117,9 +119,21 @@ def _of_group(units: Units, order: Integers, least: int, usual: int) -> Iterator
 
 
 def elsewhere(own: tuple[int, int], seen: set[tuple[int, int]]) -> int:
-    """How many occasions are not this one, or beside it."""
-    thread, window = own
-    return sum(one != thread or abs(when - window) > 1 for one, when in seen)
+    """How many occasions are not this one, or beside it.
+
+    Those of a daily job count once for what happens at another time of the day.
+    """
+    _, window = own
+    others = list({when for _, when in seen if abs(when - window) > 1})
+    if len(others) >= OFTEN and all(_hours(when, others[0]) for when in others):
+        return len(others) if _hours(window, others[0]) else 1
+    return len(others)
+
+
+def _hours(window: int, other: int) -> bool:
+    """Whether two windows are at about the same time of a day."""
+    apart = (window - other) % _DAILY
+    return min(apart, _DAILY - apart) <= _NEAR
 
 
 def _quantile(ordered: NDArray[Any], share: float) -> int:

@@ -19,6 +19,11 @@ _SHARE = 0.9  # of the rows in which a column was changed
 _DAY = (
     86_400_000_000  # microseconds: a time so near its statement's is no value that somebody chose
 )
+_SUPPOSED = 0.75  # of what one value weighs, where those before are not known
+_FAR, _ROUNDED = 1.5, 0.05  # a factor that is no small raise; how far cents let it vary
+_MOST = 200  # texts looked at
+_END = 0.02  # of the keys from a delete's first to the newest
+_COMPARED, _TELLING, _SAME = 1000, 10, 0.6  # rows; different values of a column; of the columns
 _SHOWN, _LONGEST = 4, 40  # columns, and characters of a value
 
 
@@ -31,14 +36,45 @@ class _Column:
     before: dict[str, None] = field(default_factory=dict)
     after: dict[str, None] = field(default_factory=dict)
     chosen: bool = False  # not only the time of the statement
+    unknown: bool = False  # what it was before, in some rows
+    factors: tuple[float, float] | None = None  # the least and the greatest
+    foreign: int = 0  # texts looked at that are not ASCII
+    mojibake: int = 0  # of these, UTF-8 that was read as Latin
 
     @property
     def constant(self) -> bool:
         """Whether it got one value."""
         return len(self.after) == 1 and self.chosen
 
+    @property
+    def scaled(self) -> bool:
+        """Whether its values were multiplied by one number far from 1."""
+        if self.factors is None or self.constant:
+            return False
+        low, high = self.factors
+        return high - low <= _ROUNDED * high and not 1 / _FAR < low < _FAR
+
+    def compare(self, before: Cells, after: Cells, known: Any, here: Any) -> None:
+        """Look at what numbers were multiplied by, and at some texts."""
+        kind = after.array.type
+        if pa.types.is_string(kind) and self.foreign < _MOST:
+            for text in after.array.take(pa.array(here[:_MOST])).to_pylist():
+                if text is not None and not text.isascii():
+                    self.foreign += 1
+                    self.mojibake += _twice_encoded(text)
+        if len(known) and (pa.types.is_decimal(kind) or pa.types.is_integer(kind)):
+            old, new = (np.asarray(cells.array.take(pa.array(known)).cast(pa.float64()))
+                        for cells in (before, after))  # fmt: skip
+            large = np.abs(old) >= 1
+            if large.any():
+                found = new[large] / old[large]
+                low, high = self.factors or (found[0], found[0])
+                self.factors = float(min(low, found.min())), float(max(high, found.max()))
+
     def words(self, name: str) -> str:
         """What became of it."""
+        if self.scaled and self.factors:
+            return f"{name} × {sum(self.factors) / 2:.3g}"
         if not self.constant:
             return f"{name} changed"
         (now,), was = self.after, [*self.before]
@@ -54,12 +90,22 @@ class Images:
         self._rows = 0
         self._keys: tuple[Any, Any] | None = None
         self._key, self._alone = "", True
+        self._inserted: int | None = None  # the greatest key that was inserted on the day before
+        self._newest = self._when = 0  # microseconds, the latest of a time column, and of a delete
+        self._first: dict[bool, dict[str, list[Any]]] = {False: {}, True: {}}
 
-    def take(self, batch: pa.RecordBatch) -> None:
-        """Take changes of the suspect's table and operation."""
+    def take(self, batch: pa.RecordBatch, *, like: bool = False) -> None:
+        """Take changes of the suspect's table and operation; ``like``: of those it is like."""
         before = image_cells(batch, "before")
+        key = json.loads((batch.schema.metadata or {}).get(b"binlogkit:key", b"[]"))
+        if self._suspect.like:
+            self._remember(batch, before, key, self._first[like])
+        if like:
+            return
         self._rows += batch.num_rows
-        self._take_keys(batch, before)
+        self._take_keys(key, before)
+        if self._suspect.op == "delete":
+            self._take_times(batch, before)
         if self._suspect.op != "update":
             return
         for name, cells in image_cells(batch, "after").items():
@@ -70,12 +116,44 @@ class Images:
                 column.changed += len(here)
                 column.chosen |= not _now(cells, here, batch)
                 known = here[~before[name].missing[here]]
+                column.unknown |= len(known) < len(here)
                 _add(column.after, cells, here, 2)
                 _add(column.before, before[name], known, _MANY + 1)
+                column.compare(before[name], cells, known, here)
 
-    def _take_keys(self, batch: pa.RecordBatch, before: dict[str, Cells]) -> None:
-        """The least and the greatest value of the key's first column, else of the table's."""
+    def insert(self, batch: pa.RecordBatch) -> None:
+        """Take what was inserted into the table on the day before."""
         key = json.loads((batch.schema.metadata or {}).get(b"binlogkit:key", b"[]"))
+        cells = image_cells(batch, "after")
+        array = cells[(key or [*cells])[0]].array if len(key) < 2 else pa.nulls(0)
+        if pa.types.is_integer(array.type) and array.null_count < len(array):
+            self._inserted = max(self._inserted or 0, pc.max(array).as_py())
+
+    def _remember(
+        self,
+        batch: pa.RecordBatch,
+        before: dict[str, Cells],
+        key: list[str],
+        first: dict[str, list[Any]],
+    ) -> None:
+        """Keep the first rows: keys of updates, values of inserts that are neither key nor time."""
+        updates = self._suspect.op == "update"
+        for name, cells in (before if updates else image_cells(batch, "after")).items():
+            kept = first.setdefault(name, [])
+            wanted = name in (key or [*before][:1]) if updates else name not in key
+            if wanted and len(kept) < _COMPARED and not pa.types.is_temporal(cells.array.type):
+                kept += cells.array[: _COMPARED - len(kept)].to_pylist()
+
+    def _again(self) -> bool:
+        """Whether these are the rows of those before, in their order."""
+        one, two = self._first[True], self._first[False]
+        lists = [(one.get(name), values) for name, values in two.items() if values]
+        telling = [pair for pair in lists if len({*map(str, pair[1])}) > _TELLING]
+        same = sum(old == new for old, new in telling)
+        return bool(telling) and same >= _SAME * len(telling)
+
+    def _take_keys(self, key: list[str], before: dict[str, Cells]) -> None:
+        """The least and the greatest value of the key's first column, else of the table's."""
         name = (key or [*before])[0]
         array = before[name].array if name in before else pa.nulls(0)
         kind = array.type
@@ -86,9 +164,23 @@ class Images:
         self._alone = len(key) < 2
         self._key, self._keys = name, (min(low, known[0]), max(high, known[1]))
 
+    def _take_times(self, batch: pa.RecordBatch, before: dict[str, Cells]) -> None:
+        self._when = int(pc.min(batch["timestamp"]).as_py() or 0) * 1_000_000
+        for cells in before.values():
+            if pa.types.is_timestamp(cells.array.type):
+                times = np.asarray(cells.array.cast(pa.int64()).drop_null())
+                times = times[times <= self._when]
+                self._newest = max(self._newest, int(times.max())) if len(times) else self._newest
+
     def tell(self) -> None:
         """Say in the suspect what was changed, and what that means."""
         suspect = self._suspect
+        if suspect.like:
+            if self._again():
+                suspect.found["again"] = suspect.share
+            else:
+                del suspect.found["again"]
+                suspect.found |= {} if suspect.found else {"update_many": 0.0}
         if not self._rows:
             return
         if suspect.op == "update":
@@ -97,9 +189,24 @@ class Images:
             low, high = self._keys
             told = f"{_text(low)} to {_text(high)}" if low != high else _text(low)
             suspect.what.append(f"{self._key} {told}")
-            together = self._alone and isinstance(low, int) and high - low + 1 <= 1.05 * self._rows
-            if together and not {"wiped", "whole_table", "no_condition"} & {*suspect.found}:
-                suspect.less(0.6, "rows with neighbouring keys, as a purge of old ones takes")
+        if suspect.op == "delete":
+            self._tell_delete()
+
+    def _tell_delete(self) -> None:
+        suspect = self._suspect
+        low, high = self._keys or (0, -1)
+        numbers = self._alone and isinstance(low, int) and isinstance(high, int)
+        near = numbers and high - low + 1 <= 1.05 * self._rows
+        old = self._newest > 0 and self._when - self._newest >= _DAY
+        newest = self._inserted if numbers else None
+        if newest is not None and not old and high >= newest - _END * (newest - low):
+            suspect.found["young"] = max(0.9 * suspect.share, *suspect.found.values())
+        elif {"wiped", "whole_table", "no_condition"} & {*suspect.found}:
+            return
+        elif old:
+            suspect.less(0.5, "no row was newer than a day, as purges delete them")
+        elif near:
+            suspect.less(0.6, "rows with neighbouring keys, as a purge of old ones takes")
 
     def _tell_update(self) -> None:
         suspect = self._suspect
@@ -111,14 +218,29 @@ class Images:
         if len(told) > _SHOWN:
             suspect.what.append(f"{len(told) - _SHOWN} more columns")
         much = max(suspect.found.values())
-        levelled = [
-            name
-            for name, c in told
-            if c.constant and len(c.before) >= _MANY and c.changed >= _SHARE * self._rows
-        ]
+        whole = [(name, c) for name, c in told if c.changed >= _SHARE * self._rows]
+        levelled = [name for name, c in whole if c.constant and len(c.before) >= _MANY]
+        unknown = [name for name, c in whole if c.constant and c.unknown]
         if levelled:
             suspect.found["one_value"] = much
             suspect.why.append(f"{', '.join(levelled)} had different values before")
+        elif unknown:
+            suspect.found["one_value"] = _SUPPOSED * much
+            suspect.why.append(f"the images do not have what {', '.join(unknown)} was before")
+        if any(c.scaled for _, c in whole):
+            suspect.found["factor"] = max(much, 0.9 * suspect.share)
+        if any(c.mojibake >= _MANY and 2 * c.mojibake >= c.foreign for _, c in told):
+            suspect.found["garbled"] = max(much, 0.9 * suspect.share)
+
+
+def _twice_encoded(text: str) -> bool:
+    """Whether a text is UTF-8 that was read as Latin-1."""
+    for charset in ("cp1252", "latin-1"):
+        try:
+            return text.encode(charset).decode("utf-8") != text
+        except UnicodeError:
+            continue
+    return False
 
 
 def _now(cells: Cells, here: Any, batch: pa.RecordBatch) -> bool:
