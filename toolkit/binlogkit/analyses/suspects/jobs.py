@@ -70,7 +70,8 @@ class Jobs:
     def _weigh(self, suspect: Suspect, thread: int, when: int) -> None:
         suspect.since, times = when - _DAY, self._times(thread)
         scheduled = times[0] % _MINUTE <= _SECONDS and times[0] - self._time[0] > _MINUTE
-        if scheduled and times[-1] - times[0] < _HOUR:
+        usual = suspect.rows or suspect.op == "alter" or suspect.share < 1
+        if usual and scheduled and times[-1] - times[0] < _HOUR:
             suspect.less(0.5, "its connection began with a minute, as scheduled jobs do")
         if suspect.op == "delete" and suspect.rows:
             inserted = self._inserted(thread, when - WINDOW, when + WINDOW)

@@ -20,7 +20,8 @@ OPS = ("update", "delete", "insert")
 WINDOW = 600  # seconds in which one connection's changes belong together
 _TIMES = 30  # as many times the usual number of rows is as unusual as can be
 _TWICE = 2  # as many times the usual number is not usual
-_ALIKE = 3  # a change of a third of the rows, or of more, is alike
+_ALIKE = 2  # a change of half of the rows, or of more, is alike
+_LOOKED_AT = 500  # large units of a group, at most
 OFTEN = 3  # what was done on as many other occasions is usual
 _ENOUGH = 20  # transactions that say what is usual for a table and an operation
 _DAILY, _NEAR = 86_400 // WINDOW, 3  # windows of a day; so many apart is the same time of a day
@@ -99,23 +100,25 @@ def unusual(units: Units, least: int) -> Iterator[Unusual]:
         usual = _quantile(sizes, 0.95)
         if end - start < _ENOUGH:
             windows = units.time[order[start:end]] // WINDOW
-            usual = max(everyday, _quantile(sizes[windows != windows[-1]], 0.5))
+            others = windows != windows[-1]
+            several = len(np.unique(windows[others])) >= OFTEN
+            usual = max(everyday, _quantile(sizes[others], 0.5)) if several else everyday
         yield from _of_group(units, order[start:end], max(least, _TWICE * usual), max(1, usual))
 
 
 def _of_group(units: Units, order: Integers, least: int, usual: int) -> Iterator[Unusual]:
     seen: set[tuple[int, int]] = set()
-    at = next_at = len(order) - 1
-    while at >= 0 and (rows := int(units.rows[order[at]])) >= least:
+    next_at = len(order) - 1
+    for at in range(len(order) - 1, max(-1, len(order) - 1 - _LOOKED_AT), -1):
+        if (rows := int(units.rows[order[at]])) < least:
+            return
         while next_at >= 0 and units.rows[order[next_at]] * _ALIKE >= rows:
             seen.add(units.occasion(int(order[next_at])))
             next_at -= 1
         others = elsewhere(units.occasion(int(order[at])), seen)
-        if others >= OFTEN:
-            return
-        much = min(1.0, log(rows / usual) / log(_TIMES)) / (1 + others)
-        yield Unusual(int(order[at]), much, usual)
-        at -= 1
+        if others < OFTEN:
+            much = min(1.0, log(rows / usual) / log(_TIMES)) / (1 + others)
+            yield Unusual(int(order[at]), much, usual)
 
 
 def elsewhere(own: tuple[int, int], seen: set[tuple[int, int]]) -> int:
