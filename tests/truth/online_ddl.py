@@ -48,7 +48,7 @@ def online_ddl(days: Days, program: str, table: str, change: str) -> str:
     days.run(session, f"DROP USER {_USER}@'%'", "SET sql_log_bin = 1")
     session.close()
     server.query("SET GLOBAL init_connect = ''")
-    if done.returncode:
+    if done.returncode and not days.hurt:
         raise RuntimeError(f"{program}: {done.stdout[-2000:]} {done.stderr[-2000:]}")
     return program
 

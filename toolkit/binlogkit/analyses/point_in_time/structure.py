@@ -47,13 +47,17 @@ class Alteration:
         return all(len(set(scale)) == 1 for scale in scales)
 
     @property
+    def strict(self) -> bool:
+        """Whether the session is known to refuse values that do not fit."""
+        return bool((self.mode or 0) & (SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES))
+
+    @property
     def converted(self) -> set[str]:
         """The columns, by their new names, in which some values may read differently since."""
-        strict = bool((self.mode or 0) & (SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES))
         kept = {
             name
             for name, (old, new) in self.changed.items()
-            if old and new and holds_all(old, new) and (strict or new.nullable >= old.nullable)
+            if old and new and holds_all(old, new) and (self.strict or new.nullable >= old.nullable)
         }
         return self.lost | (self.changed.keys() - kept)
 

@@ -61,7 +61,7 @@ class RowSuspects:
     def find(self) -> list[Suspect]:
         """The suspects, in no order."""
         for step in (self._large, self._in_pieces, self._whole, self._wiped, self._spoken,
-                     self._without_checks, self._again):  # fmt: skip
+                     self._without_checks, self._again, self._deleted):  # fmt: skip
             step()
         return list({id(suspect): suspect for suspect in self._of.values()}.values())
 
@@ -103,10 +103,23 @@ class RowSuspects:
         for joined in windows.joined(np.array(several, np.int64)):
             here = self._changed[np.isin(place, joined)]
             rows = self._units.rows[here]
-            if rows.max() * 2 < rows.sum() and not self._of.keys() & {*here.tolist()}:
-                best = max((found[at] for at in joined.tolist()), key=lambda one: one.much)
-                why = f"95 % of connections change at most {best.usual:,} of its rows in that time"
-                self._note(here.tolist(), "in_pieces", best.much, why)
+            best = max((found[at] for at in joined.tolist()), key=lambda one: one.much)
+            known = [self._of[at].found for at in here.tolist() if at in self._of]
+            if rows.max() * 2 >= rows.sum() or any(max(f.values()) >= best.much for f in known):
+                continue
+            for at in here.tolist():
+                self._of.pop(at, None)
+            why = f"95 % of connections change at most {best.usual:,} of its rows in that time"
+            self._note(here.tolist(), "in_pieces", best.much, why)
+
+    def _deleted(self) -> None:
+        """Other large deletes: whether the rows were new, only their images say."""
+        windows, place = self._units.windows()
+        large = np.flatnonzero((windows.rows >= _LEAST_IN_PIECES) & (windows.group % 3 == 1))
+        for at in large[np.argsort(-windows.rows[large], kind="stable")][:_MOST].tolist():
+            here = np.flatnonzero(place == at).tolist()
+            if not self._of.keys() & {*here}:
+                self._note(here, "delete_many", _UNREAD)
 
     def _by_table(self) -> Iterator[tuple[TableId, Integers]]:
         """The units of each table, in log order."""

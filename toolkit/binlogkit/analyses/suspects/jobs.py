@@ -83,7 +83,7 @@ class Jobs:
             near = 0 <= when - self._time[here] <= _HOUR
             added = near and b.alteration is not None and b.alteration.added
             if suspect.op == "update" and added:
-                suspect.less(0.5, "the table had got new columns just before")
+                suspect.less(0.3, "the table had got new columns just before")
                 return
             if (
                 near

@@ -153,7 +153,7 @@ class StatedSuspects:
         for name in sorted(done.converted - done.lost):
             before, _ = done.changed[name]
             suspect.found["convert"] = max(
-                0.4 if before is None else 1.0, suspect.found.get("convert", 0)
+                0.25 if before is None and done.strict else 1.0, suspect.found.get("convert", 0)
             )
             suspect.what.append(f"{name} redefined")
         suspect.what.append(_short(b.statement))
