@@ -2,7 +2,7 @@
 
 The rules are data (``rules.toml``); what is usual follows from the log (:mod:`.units`). By topic:
 :mod:`.counted` (row changes by their numbers), :mod:`.words` (by their images), :mod:`.stated`
-(statements and gaps), :mod:`.ranked` (all together).
+(statements and gaps), :mod:`.jobs` (what shows that a job did it), :mod:`.ranked` (all together).
 """
 
 from binlogkit.analyses.suspects.ranked import candidates, ranked, read_first
