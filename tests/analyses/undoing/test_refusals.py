@@ -24,6 +24,8 @@ from binlogkit.analyses.undoing.refusals import Refusals, kind_of
          "the value of a before the change is not in the image", "from the table's creation"),
         ("not in the image: a, b", "not in the image", "from the table's creation"),
         ("no column changes", "no column changes", "nothing to do"),
+        ("no key, and not compared:", "no key, and not compared", None),
+        ("a value of a is odd (a\nb)", "a value of a is odd", None),
         ("column a was converted later (b.1 at 4)", "column a was converted later", None),
     ],
 )  # fmt: skip

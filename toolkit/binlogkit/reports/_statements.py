@@ -49,14 +49,15 @@ _OWN = "@bk_referring"
 _LOCKED = " LOCK IN SHARE MODE"  # as they are now, not as when the transaction began
 
 
-def plan_lines(plan: Plan, number: int) -> tuple[list[str], bool]:
-    """The lines of a plan, and whether it has a statement; else they say why there is none."""
+def plan_lines(plan: Plan, number: int) -> tuple[list[str], str | None]:
+    """The lines of a plan, and why it has no statement, which they say, too; None if it has."""
     words = {name: form(plan.get(name)) for name, form in FORMS.items()}
     lines = [comment(f"{number}: {''.join(map(str, origin(str(plan.get('kind')), words)))}")]
     try:
         text = statement(plan)
     except UsageError as exc:
-        return [*lines, comment(f"{number}{NO_STATEMENT[bool(plan.get('skipped'))]}{exc}")], False
+        how = NO_STATEMENT[bool(plan.get("skipped"))]
+        return [*lines, comment(f"{number}{how}{exc}")], str(exc)
     before, after = ("".join(map(str, parts)) for parts in _reads(plan))
     table = f"{quoted(plan['db'])}.{quoted(plan['table'])}"
     own = "".join(map(str, counts_referring(table, plan.get("unreferred") or (), [_where(plan)])))
@@ -67,7 +68,7 @@ def plan_lines(plan: Plan, number: int) -> tuple[list[str], bool]:
     lines.append(f"{number}".join(COUNTED))
     if after:
         lines += [*(f"{part};" for part in prepared(after)), f"{number}".join(READ)]
-    return lines, True
+    return lines, None
 
 
 def statement(plan: Plan) -> str:

@@ -36,7 +36,7 @@ from binlogkit.reports._references import (
     reference_lines,
     trigger_lines,
 )
-from binlogkit.reports._statements import NO_STATEMENT, Plan, plan_lines, statement
+from binlogkit.reports._statements import Plan, plan_lines, statement
 
 if TYPE_CHECKING:
     from binlogkit.analyses.undoing.plans import Chunk
@@ -115,12 +115,13 @@ class Script:
         yield tail.format(**counts, **facts, **ends).encode("ascii")
 
     def _plan(self, plan: Plan) -> bytes:
-        lines, said = plan_lines(plan, self._number())
+        lines, reason = plan_lines(plan, self._number())
+        said = reason is None
         left = not said and bool(plan.get("skipped"))
         self.statements, self.skipped = self.statements + said, self.skipped + left
-        if not said and not left:
+        if reason is not None and not left:
             self.refused += 1
-            self.refusals.add(lines[-1].partition(NO_STATEMENT[0])[2])
+            self.refusals.add(reason)
         self.later += len(plan.get("later") or ())
         self.written += said and plan["kind"] != "delete"
         if said:

@@ -44,7 +44,7 @@ _ADVICE = tuple(
         (r"no column changes|its transaction was not committed", "there is nothing to do"),
     )
 )
-_PLACE = re.compile(r"(: | \().*")
+_PLACE = re.compile(r"(:( |$)| \().*", re.DOTALL)
 
 
 def kind_of(reason: str) -> tuple[str, str | None]:
