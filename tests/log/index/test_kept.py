@@ -221,6 +221,22 @@ def test_a_batch_has_a_bounded_size(
     assert told.read == len(list((tmp_path / "index" / "logs").iterdir())) == 2
 
 
+@pytest.mark.parametrize("most", [1, 2], ids=lambda most: f"{most} at a time")
+def test_parts_are_united_in_memory(
+    most: int, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, log = Index(tmp_path / "plain"), bk.open(logs)
+    plain.update(log.carriers)
+    monkeypatch.setattr(kept, "_UNITED", most)
+    index = Index(tmp_path / "index")
+    assert index.update(log.carriers).read == 2
+    assert len(list((index.folder / "logs").iterdir())) == 1
+    for name in INDEX:
+        own = [c for c in INDEX[name] if c.name not in ("part", "read_at")]
+        columns = [c.name for c in own]
+        assert index.table(name, (), columns).equals(plain.table(name, (), columns)), name
+
+
 def test_other_programs_read_the_tables(logs: Path, tmp_path: Path) -> None:
     """DuckDB, pandas, and Arrow without us: all that lies there counts."""
     log, folder = bk.open(logs), tmp_path / "index"

@@ -36,6 +36,7 @@ from binlogkit.sources.carriers.urls import natural_key
 
 _ATTEMPTS = 100
 _BATCH_BYTES = 256 << 20  # of a batch in memory
+_UNITED = 64  # parts; a small table takes many times the bytes of its rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,7 @@ class Index(BatchFolder):
 
         Returns the batches, and the logs that cannot be kept, with the reason.
         """
-        now, kept, size = time.time_ns() // 1000, list[Tables](), 0
+        now, kept, small, size = time.time_ns() // 1000, list[Tables](), list[Tables](), 0
         batches: Batches = {}
         left: dict[str, str] = {}
         found: dict[str, list[Stamp]] = {}
@@ -233,13 +234,24 @@ class Index(BatchFolder):
             records = [
                 {"stored_size": stamp.size, "ends": stamp.ends, "read_at": now} for stamp in known
             ]
-            kept.append(to_tables(key, part if self._queries else without_values(part), records))
-            size += sum(table.nbytes for table in kept[-1].values())
+            small.append(to_tables(key, part if self._queries else without_values(part), records))
+            size += sum(table.nbytes for table in small[-1].values())
             if size > _BATCH_BYTES:
-                batches[self.write_batch(kept)], kept, found, size = found, [], {}, 0
-        if kept:
-            batches[self.write_batch(kept)] = found
+                batches[self.write_batch([*kept, *small])] = found
+                kept, small, found, size = [], [], {}, 0
+            elif len(small) == _UNITED:
+                kept, small = [*kept, _united(small)], []
+        if found:
+            batches[self.write_batch([*kept, *small])] = found
         return batches, left
+
+
+def _united(parts: Sequence[Tables]) -> Tables:
+    """The tables of several parts as one."""
+    return {
+        name: pa.concat_tables([tables[name] for tables in parts]).combine_chunks()
+        for name in INDEX
+    }
 
 
 def _folder(name: str) -> str:
