@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import mmap
 import tempfile
+from collections.abc import Mapping
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from binlogkit._kernel.native import continuity
+from binlogkit.errors import printable
 from binlogkit.frames.schema import DIGESTS
 
 Digests = NDArray[np.uint64]
@@ -33,6 +36,35 @@ class Break(IntEnum):
     CHANGED = continuity.CHANGED  # it differs from what its last change left
     APPEARED = continuity.APPEARED  # it exists, although it was deleted or never inserted
     MADE_AGAIN = continuity.MADE_AGAIN  # it is inserted, although it exists
+
+
+def sentence(
+    kind: Break,
+    columns: Mapping[str, tuple[Any, Any]],
+    since: str = "",
+    *,
+    gone: str = "was never inserted",
+    keyless: bool = False,
+) -> str:
+    """How a row's change does not continue what was known of it.
+
+    ``columns``: the differing ones: what was known, what the image has; ``since``: `` by`` the
+    row's last change; ``gone``: why there should be no such row; ``keyless``: rows have no key.
+    """
+    if kind == Break.MADE_AGAIN:
+        return f"it is inserted, although it exists{since}"
+    if kind == Break.APPEARED and keyless:
+        return "more rows equal to it were removed than the log has"
+    if kind == Break.APPEARED:
+        return f"it exists, although it {gone}"
+    left = listed({name: was for name, (was, _) in columns.items()})
+    shown = listed({name: now for name, (_, now) in columns.items()})
+    return f"left as {left}{since}, it is found as {shown}"
+
+
+def listed(values: Mapping[str, Any]) -> str:
+    """Values of columns, safe to print."""
+    return ", ".join(f"{name}={printable(str(value))}" for name, value in values.items())
 
 
 class Rows:

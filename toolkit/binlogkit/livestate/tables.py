@@ -8,7 +8,7 @@ gh-ost).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from binlogkit.analyses.point_in_time.findings import KINDS
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
+from binlogkit.analyses.point_in_time.unlogged import CONTRADICTIONS
 from binlogkit.constants import TableId
 from binlogkit.errors import LimitError, UndeterminedError
 from binlogkit.log.states.forwards import transactional_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from binlogkit.log.following import Step
     from binlogkit.rows.ddl import TableChange
     from binlogkit.rows.schema import TableDefinition
+    from binlogkit.rows.soundness import Gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Base:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A table as of one moment; ``rows``: which nothing changes any more; ``findings``: as a
-    state's; ``doubts``: see :meth:`LiveTables.doubts`."""
+    state's; ``doubts``: those of :meth:`LiveTables.doubts` that are no findings."""
 
     rows: Rows
     key: tuple[str, ...]
@@ -151,7 +153,7 @@ class LiveTables:
             ),
             key=lambda b: b.seq,
         )
-        changes = self._begin(batches, boundaries)
+        changes = self._begin(batches, boundaries, step.gaps)
         for boundary in boundaries:
             before, batches = _cut(batches, boundary.seq)
             self._take(before)
@@ -198,7 +200,9 @@ class LiveTables:
         definition = self._replay.tables[name].definition if name in self._replay.tables else None
         return definition is not None and transactional_of(definition.engine) is False
 
-    def _begin(self, batches: list[Any], boundaries: list[Boundary]) -> dict[TableId, Change]:
+    def _begin(
+        self, batches: list[Any], boundaries: list[Boundary], gaps: list[Gap]
+    ) -> dict[TableId, Change]:
         """Note the rows of the tables that are about to be touched."""
         touched = {(b["db"][0].as_py(), b["table"][0].as_py()) for b in batches}
         touched |= {n for b in boundaries for n in self._replay.names if b.concerns(n)}
@@ -206,7 +210,10 @@ class LiveTables:
             touched |= set(self._replay.tables)
         changes = {}
         for name in touched & self._replay.tables.keys():
-            rows = self._replay.tables[name].settled()
+            fold = self._replay.tables[name]
+            rows = fold.settled()
+            missing = any(gap.concerns([".".join(name)]) for gap in gaps)
+            fold.compares = not missing and not self._doubts_of(name, fold, CONTRADICTIONS)
             rows.deltas = []
             changes[name] = Change(rows.table, rows.table, rows.deltas)
         return changes
@@ -296,10 +303,14 @@ class LiveTables:
         """Why a table's rows are not certain, a sentence each."""
         fold = self.fold(name)
         fold.settled()
+        return self._doubts_of(name, fold)
+
+    def _doubts_of(self, name: TableId, fold: Fold, apart: Container[str] = ()) -> list[str]:
+        """The doubts, apart from some kinds of findings."""
         found = [*self._all_doubts, *self._doubts.get(name, ())]
         if not fold.complete:
             found.append(KINDS["no_beginning"])
-        found += [KINDS[kind] for kind, one in fold.findings.found.items() if not one.determined]
+        found += fold.findings.undetermined(apart)
         for child, parent in self._not_followed(name):
             told = f"{'.'.join(child)} changes with {'.'.join(parent)} by a foreign key, which is"
             found.append(f"{told} not in logs up to 9.5, and {'.'.join(parent)} is not followed")
@@ -335,8 +346,8 @@ class LiveTables:
         """A table as it is now; ``missing``: where changes of it may be. UndeterminedError: it was
         dropped, or was never there."""
         fold = self.fold(name)
-        doubts = (*self.doubts(name), *missing)
         rows = fold.settled().copied()
+        doubts = (*self._doubts_of(name, fold, KINDS), *missing)
         return Shown(rows, fold.key, fold.definition, fold.findings.table(), doubts)
 
     def there(self) -> set[TableId]:

@@ -77,17 +77,11 @@ class Filler:
         changes, starts, base = self.chains.changes, self.chains.starts, self.chains.base
         has, had = (self.chunk.has(side, name)[changes] for side in (IS, WAS))
         at = np.arange(len(changes))
-        told = has | had if self.backwards else has
-        last = np.maximum.reduceat(np.where(told, at, -1), starts)
+        last = np.maximum.reduceat(np.where(has | had, at, -1), starts)
         begun = np.where((base >= 0) & known(column)[base], base, _UNKNOWN)
-        cells, ends = begun.copy(), self._is + changes[last]
-        if self.backwards:
-            ends[~has[last]] = _UNKNOWN
-        else:
-            first = np.minimum.reduceat(np.where(had, at, len(at)), starts)
-            lacking = (cells == _UNKNOWN) & (first < len(at))
-            cells[lacking] = self._was + changes[first[lacking]]
-        cells = np.where(last >= 0, ends, cells)
+        only_had = _UNKNOWN if self.backwards else self._was + changes[last]
+        cells = np.where(has[last], self._is + changes[last], only_had)
+        cells = np.where(last >= 0, cells, begun)
         diffs, texts = self.chunk.diffs(name)[changes], list[str]()
         for chain in np.unique(np.searchsorted(starts, np.flatnonzero(diffs), "right") - 1):
             cell, raw = int(begun[chain]), self.chunk.raw(IS, name)

@@ -39,10 +39,18 @@ class Piece:
     table: pa.Table
 
     @classmethod
-    def of(cls, batch: pa.RecordBatch, key: Sequence[str], *, backwards: bool = False) -> Piece:
+    def of(
+        cls,
+        batch: pa.RecordBatch,
+        key: Sequence[str],
+        *,
+        backwards: bool = False,
+        whole: bool = False,
+    ) -> Piece:
         """The changes of a batch, last first if ``backwards``.
 
-        If a key identifies rows and images are plain, only the key of the rows before is kept.
+        If a key identifies rows and images are plain, only the key of the rows before is kept, but
+        if ``whole`` is wanted.
         """
         if not pa.types.is_struct(batch["after"].type):
             raise UsageError("typed changes are needed: before and after are text here")
@@ -53,7 +61,7 @@ class Piece:
             name: batch[name] if name in batch.schema.names else pa.nulls(batch.num_rows)
             for name in ("before_state", "after_state", "raw")
         }
-        plain = columns[f"{images[IS]}_state"].null_count == batch.num_rows
+        plain = columns[f"{images[IS]}_state"].null_count == batch.num_rows and not whole
         for image in images:
             found = batch[image]
             columns[image] = found.is_valid()

@@ -59,6 +59,15 @@ def decoded(column: Any) -> Any:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
+def unequal(one: Any, other: Any) -> Flags:
+    """Where two columns of one type differ; NULL equals NULL."""
+    differs: Flags = np.asarray(pc.fill_null(pc.not_equal(one, other), False))
+    if not one.null_count and not other.null_count:
+        return differs
+    nulls: Flags = np.asarray(one.is_null()) != np.asarray(other.is_null())
+    return differs | nulls
+
+
 def runs(values: Integers) -> NDArray[np.bool_]:
     """Whether each of these sorted values is the first of its kind."""
     first = np.ones(len(values), bool)

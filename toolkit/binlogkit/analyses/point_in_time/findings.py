@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,7 +29,7 @@ class StateFinding:
     """A finding: how often, where first, and whether the state is determined nevertheless.
 
     ``at``: a number that rises in the order in which findings of one table were first met;
-    ``places``: that number for each time.
+    ``places``: that number for each time; ``told``: what it means, if it is more than its kind.
     """
 
     count: int
@@ -38,6 +38,7 @@ class StateFinding:
     pos: int | None
     at: int
     places: list[int] = field(default_factory=list)
+    told: str | None = None
 
 
 @dataclass(slots=True)
@@ -55,11 +56,12 @@ class StateFindings:
         determined: bool = False,
         times: int = 1,
         at: int = 0,
+        told: str | None = None,
     ) -> None:
         """Count more of a kind."""
         known = self.found.get(kind)
         if known is None:
-            self.found[kind] = StateFinding(times, determined, file, pos, at, [at])
+            self.found[kind] = StateFinding(times, determined, file, pos, at, [at], told)
         else:
             known.count += times
             known.places.append(at)
@@ -68,6 +70,14 @@ class StateFindings:
         """Drop what a later event made irrelevant."""
         for kind in kinds:
             self.found.pop(kind, None)
+
+    def undetermined(self, apart: Container[str] = ()) -> list[str]:
+        """What those mean that leave the state undetermined, apart from some kinds."""
+        return [
+            finding.told or KINDS[kind]
+            for kind, finding in self.found.items()
+            if not finding.determined and kind not in apart
+        ]
 
     def update(self, other: StateFindings) -> None:
         """Merge a table's findings."""
@@ -78,12 +88,13 @@ class StateFindings:
                 finding.pos,
                 determined=finding.determined,
                 times=finding.count,
+                told=finding.told,
             )
 
     def table(self) -> pa.Table:
         """As a table with the columns of :data:`FINDINGS`."""
         rows = [
-            (kind, f.determined, KINDS[kind], f.count, f.file, f.pos)
+            (kind, f.determined, f.told or KINDS[kind], f.count, f.file, f.pos)
             for kind, f in self.found.items()
         ]
         schema = arrow_schema(FINDINGS)

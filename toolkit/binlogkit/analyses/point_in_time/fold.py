@@ -6,17 +6,17 @@ the work is linear in the changes, and memory holds twice the rows and 64 MB.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.chunk import Chunk, Piece
-from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.defaults import with_defaults
 from binlogkit.analyses.point_in_time.findings import StateFindings
-from binlogkit.analyses.point_in_time.keyed import fold_keyed
+from binlogkit.analyses.point_in_time.keyed import Folded, fold_keyed
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
 from binlogkit.analyses.point_in_time.rows import Rows
+from binlogkit.analyses.point_in_time.unlogged import CONTRADICTIONS, told_of
 from binlogkit.rows.schema import TableDefinition
 
 _CHUNK = 64 << 20
@@ -24,7 +24,8 @@ _CHUNK = 64 << 20
 # Findings about a table's rows that no longer hold once it is emptied.
 _ROW_KINDS = (
     "altered", "cascades", "duplicate", "if_not_exists", "incident", "key_converted", "key_missing",
-    "renamed_from", "rows_moved", "statement_write", "unknown_ddl", "unseen", "written_elsewhere",
+    "renamed_from", "rows_moved", "statement_write", "unknown_ddl", "unlogged", "unseen",
+    "written_elsewhere",
 )  # fmt: skip
 
 
@@ -35,12 +36,15 @@ class Fold:
     table is known from the log or the base; ``definition``: None if the log does not define it;
     ``findings``: in the order of their first places once :meth:`settled`; ``backwards``: changes
     are undone, the last one first; ``rejected``: JSON diffs that did not fit the value before;
-    ``numbered``: an ALTER TABLE gave the rows a key, and it is not known which row got which value.
+    ``numbered``: an ALTER TABLE gave the rows a key, and it is not known which row got which value;
+    ``compares``: images before changes are compared with what is known of their rows (set while no
+    change waits).
     """
 
     def __init__(self, key: Sequence[str], *, backwards: bool = False) -> None:
         self.key = tuple(key)
         self.backwards = backwards
+        self.compares = False
         self.findings = StateFindings()
         self.complete = False
         self.definition: TableDefinition | None = None
@@ -73,7 +77,8 @@ class Fold:
                 self._doubt_partial(batch)
             if self.definition is not None and "after_state" in batch.schema.names:
                 batch = with_defaults(batch, self.definition)
-            self._take(Piece.of(batch, self.key, backwards=self.backwards))
+            piece = Piece.of(batch, self.key, backwards=self.backwards, whole=self.compares)
+            self._take(piece)
 
     def _doubt_partial(self, batch: pa.RecordBatch) -> None:
         """Note images in which only the new key identifies the row."""
@@ -110,20 +115,35 @@ class Fold:
         chunk = Chunk(self._pieces)
         self._rows.declare(chunk.fields)
         if self.key:
-            found = fold_keyed(self._rows, chunk, self.key, backwards=self.backwards)
+            unchecked = self._unchecked() if self.compares else None
+            found = fold_keyed(
+                self._rows, chunk, self.key, backwards=self.backwards, unchecked=unchecked
+            )
         else:
             found = fold_multiset(self._rows, chunk, backwards=self.backwards)
-        problems, rejected = found
-        self._note(chunk, problems)
-        self.rejected += rejected
+        self._note(chunk, found)
+        self.rejected += found.rejected
         self._rows.seen += chunk.size
         self._pieces, self._bytes = [], 0
         self._limit = max(_CHUNK, self._rows.nbytes)
 
-    def _note(self, chunk: Chunk, problems: Mapping[str, Integers]) -> None:
+    def _unchecked(self) -> frozenset[str]:
+        """The columns that identify a row, or follow from others."""
+        columns = () if self.definition is None else self.definition.columns
+        return frozenset(self.key).union(c.name for c in columns if c.generated)
+
+    def _note(self, chunk: Chunk, found: Folded) -> None:
         """Findings about changes; without its beginning the table has unseen rows."""
-        for kind, which in problems.items():
-            if len(which) and (kind != "unseen" or self.complete):
-                seq, file, pos = chunk.place(int(which[0]))
-                at = 0 if seq is None else -seq if self.backwards else seq
-                self.findings.add(kind, file, pos, times=len(which), at=at)
+        tells = self.compares and not self.findings.undetermined(CONTRADICTIONS)
+        for kind, which in found.problems.items():
+            if not len(which) or (kind == "unseen" and not self.complete):
+                continue
+            if kind == "unlogged" and not tells:
+                continue  # of rows that were not certain
+            first, told = int(which[0]), None
+            if tells and kind in CONTRADICTIONS:
+                compared = found.compared if kind == "unlogged" else None
+                told = told_of(chunk, first, self.key, kind, compared)
+            seq, file, pos = chunk.place(first)
+            at = 0 if seq is None else -seq if self.backwards else seq
+            self.findings.add(kind, file, pos, times=len(which), at=at, told=told)

@@ -6,7 +6,7 @@ order, all events of a key are adjacent: the last of them gives the row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -18,8 +18,17 @@ import pyarrow.compute as pc
 from binlogkit.analyses.point_in_time.cells import known, parts_of
 from binlogkit.analyses.point_in_time.chains import Chains, Filler
 from binlogkit.analyses.point_in_time.chunk import IS, WAS, Chunk
-from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, decoded, roots, runs
+from binlogkit.analyses.point_in_time.codes import (
+    Flags,
+    Integers,
+    codes,
+    decoded,
+    roots,
+    runs,
+    unequal,
+)
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows, kept
+from binlogkit.analyses.point_in_time.unlogged import Compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,7 @@ def read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> _Keys:
     both = chunk.there[WAS] & chunk.there[IS]
     moved = both & was_told & now_told
     if moved.any():
-        moved &= reduce(np.logical_or, (_differs(a, b) for a, b in zip(was, now, strict=True)))
+        moved &= reduce(np.logical_or, (unequal(a, b) for a, b in zip(was, now, strict=True)))
     told = np.where(chunk.there[WAS], was_told | (both & now_told & backwards), now_told)
     if not now_told.all():
         after = pa.array(now_told)
@@ -104,34 +113,47 @@ def _completed(
     return now, told
 
 
-def _differs(one: Any, other: Any) -> Flags:
-    """Where two columns differ; NULL equals NULL."""
-    differs: Flags = np.asarray(pc.fill_null(pc.not_equal(one, other), False))
-    if not one.null_count and not other.null_count:
-        return differs
-    nulls: Flags = np.asarray(one.is_null()) != np.asarray(other.is_null())
-    return differs | nulls
+@dataclass(slots=True)
+class Folded:
+    """What was met when changes were applied.
+
+    ``problems``: the changes that contradict what is known, by kind; ``rejected``: how many JSON
+    diffs did not fit; ``compared``: the images before the changes, if they were compared.
+    """
+
+    problems: dict[str, Integers]
+    rejected: int
+    compared: Compared | None = None
 
 
 def fold_keyed(
-    rows: Rows, chunk: Chunk, key: Sequence[str], *, backwards: bool
-) -> tuple[dict[str, Integers], int]:
+    rows: Rows,
+    chunk: Chunk,
+    key: Sequence[str],
+    *,
+    backwards: bool,
+    unchecked: Container[str] | None = None,
+) -> Folded:
     """Apply the changes of a chunk.
 
-    Returns the changes that contradict what is known, by kind, and how many JSON diffs did not fit.
+    ``unchecked``: the columns that are not compared with what is known of rows; None: no column is.
     """
     keys = read_keys(chunk, key, backwards=backwards)
     there = chunk.there[WAS] | chunk.there[IS]
     problems = {"no_image": ~there, "key_missing": there & ~keys.told}
-    rejected = 0
+    rejected, compared = 0, None
     if keys.told.any():
         before, parts = rows.aligned(keys.parts)
         events = _Events(before, chunk, keys, parts)
         whole = chunk.whole() & (chunk.names.keys() == rows.fields.keys())
         more, rejected = _survivors(rows, chunk, events, parts, whole, backwards=backwards)
-        rows.replace(events.untouched, more)
+        gone = rows.replace(events.untouched, more, returned=unchecked is not None)
         problems |= events.problems()
-    return {kind: np.flatnonzero(which) for kind, which in problems.items()}, rejected
+        if unchecked is not None:
+            compared = Compared(chunk, gone, *events.preceding())
+            problems["unlogged"] = compared.compare(unchecked)
+    found = {kind: np.flatnonzero(which) for kind, which in problems.items()}
+    return Folded(found, rejected, compared)
 
 
 class _Events:
@@ -184,6 +206,17 @@ class _Events:
         if old.any():
             found[old] = rows.hidden(ORDER)[base[old]]
         return found
+
+    def preceding(self) -> tuple[Integers, Integers]:
+        """What each change's row was: a row before the chunk, by its place among those that the
+        chunk touches, or what a change of the chunk left; -1 where it is not that."""
+        at = np.flatnonzero(~self.begins & ~self.comes & self.exists)
+        touched = np.cumsum(~self.untouched) - 1
+        first = self.base[at] >= 0
+        base, previous = np.full((2, self._size), -1)
+        base[self.change[at[first]]] = touched[self.base[at[first]]]
+        previous[self.change[at[~first]]] = self.change[at[~first] - 1]
+        return base, previous
 
     def problems(self) -> dict[str, Flags]:
         """The changes that do not fit the existing rows."""

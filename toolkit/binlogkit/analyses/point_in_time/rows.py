@@ -102,14 +102,21 @@ class Rows:
                 parts["value"], lost = as_type(parts["value"], field.type)
                 self._set(field.name, cells_of(parts, known(cells) & ~lost))
 
-    def replace(self, stay: Flags, more: Iterable[pa.Table]) -> None:
-        """Keep these rows and add others; columns that they lack are unknown in them."""
+    def replace(self, stay: Flags, more: Iterable[pa.Table], *, returned: bool = False) -> pa.Table:
+        """Keep these rows and add others; columns that they lack are unknown in them.
+
+        The others are returned, if that is wanted.
+        """
         fresh = [*map(self.widened, more)]
+        gone = pa.table({})
+        if len(stay) and (returned or self.deltas is not None):
+            gone = kept(self.table, ~stay)
         if self.deltas is not None:
-            self.deltas.append((kept(self.table, ~stay) if len(stay) else pa.table({}), fresh))
+            self.deltas.append((gone, fresh))
         self.table = joined([kept(self.table, stay), *fresh])
         if len(self) and self.table.column(0).num_chunks > _MANY:
             self.table = self.table.combine_chunks()
+        return gone
 
     def widened(self, table: pa.Table) -> pa.Table:
         """A table of rows with all columns; missing ones are unknown."""

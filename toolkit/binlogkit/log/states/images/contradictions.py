@@ -6,17 +6,17 @@ Tables whose images contradict the log (checks.py) are read again, and values ar
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.analyses.continuity import Break, digests
+from binlogkit.analyses.continuity import Break, digests, listed, sentence
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags
-from binlogkit.errors import DamageError, InputError, printable
+from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.records import struct_records
 from binlogkit.log.states.images.checks import Change, Checked, ImageChecks, SourceTable
 from binlogkit.rows.filters import Filters, TableName
@@ -83,18 +83,10 @@ class Contradiction:
         if self.kind is None:
             at = f"{self.shown.file} at {self.shown.pos}"
             return f"{self.table}: it has other columns from {at} on, and no DDL that alters it"
-        row = f"{self.table} {_listed(self.key)}"
         since = "" if self.known is None else f" by {self.known.file} at {self.known.pos}"
-        if self.kind == Break.MADE_AGAIN:
-            return f"{row}: it is inserted, although it exists{since}"
-        if self.kind == Break.APPEARED and self.keyless:
-            return f"{row}: more rows equal to it were removed than the log has"
-        if self.kind == Break.APPEARED:
-            was = "was never inserted" if self.known is None else f"was deleted{since}"
-            return f"{row}: it exists, although it {was}"
-        left = _listed({name: was for name, (was, _) in self.columns.items()})
-        shown = _listed({name: now for name, (_, now) in self.columns.items()})
-        return f"{row}: left as {left}{since}, it is found as {shown}"
+        gone = f"was deleted{since}" if since else "was never inserted"
+        told = sentence(self.kind, self.columns, since, gone=gone, keyless=self.keyless)
+        return f"{self.table} {listed(self.key)}: {told}"
 
 
 def contradictions(log: Streams, checks: ImageChecks) -> Iterator[Contradiction]:
@@ -228,7 +220,3 @@ class _Again:
         self.found.append(
             Contradiction(checked.name, kind, values, place, since, at, columns, cascades, not key)
         )
-
-
-def _listed(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={printable(str(value))}" for name, value in values.items())

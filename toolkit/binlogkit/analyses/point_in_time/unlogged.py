@@ -1,0 +1,137 @@
+"""Changes that do not continue what is known of their rows: something changed them outside the log.
+
+An image before a change shows its row as the server found it. Cells that both the image and the
+known row have are compared, column by column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from binlogkit._kernel.value_text import hex_text
+from binlogkit.analyses.continuity import Break, listed, sentence
+from binlogkit.analyses.point_in_time.cells import index, known, parts_of
+from binlogkit.analyses.point_in_time.chunk import IS, PLACES, WAS, Chunk
+from binlogkit.analyses.point_in_time.codes import Flags, Integers, decoded, unequal
+from binlogkit.frames.records import cell_values
+from binlogkit.frames.schema import CellState
+
+_BREAKS = {
+    "unlogged": Break.CHANGED, "unseen": Break.APPEARED, "duplicate": Break.MADE_AGAIN,
+}  # fmt: skip
+#: Findings that say only that a change does not continue what is known.
+CONTRADICTIONS = frozenset(_BREAKS)
+
+
+class Compared:
+    """The images before a chunk's changes beside the rows that they are of.
+
+    ``gone``: rows before the chunk that it touches, as in Rows.table; ``base``: which of them each
+    change is of, -1 for none; ``previous``: the change of the chunk that left the row, -1 for none.
+    """
+
+    def __init__(self, chunk: Chunk, gone: pa.Table, base: Integers, previous: Integers) -> None:
+        self._chunk, self._gone, self._base, self._previous = chunk, gone, base, previous
+        self.columns: dict[str, Flags] = {}  # which changes differ, by column; only where some do
+
+    def compare(self, unchecked: Container[str]) -> Flags:
+        """Which changes differ from what was known, in other columns than ``unchecked``."""
+        found = np.zeros(self._chunk.size, bool)
+        for name in self._chunk.names:
+            if name in unchecked or not self._chunk.has(WAS, name).any():
+                continue
+            differs = np.zeros(self._chunk.size, bool)
+            for cells, which in self._sources(name):
+                differs |= _differ(_taken(cells, which), self._chunk.cells(WAS, name))
+            if differs.any():
+                self.columns[name] = differs
+                found |= differs
+        return found
+
+    def _sources(self, name: str) -> list[tuple[pa.ChunkedArray, Integers]]:
+        """Where cells of a column are known, and which of them each change's row has."""
+        found = []
+        if name in self._gone.column_names and (self._base >= 0).any():
+            found.append((self._gone[name], self._base))
+        if (self._previous >= 0).any():
+            found.append((self._chunk.cells(IS, name), self._previous))
+        return found
+
+    def told(self, change: int) -> tuple[dict[str, tuple[Any, Any]], str]:
+        """In what a change differs: what was known, what its image has; by which change it was."""
+        fields = {field.name: field for field in self._chunk.fields}
+        at = int(self._base[change])
+        columns = {}
+        for name, differs in self.columns.items():
+            if differs[change]:
+                left = self._gone[name] if at >= 0 else self._chunk.cells(IS, name)
+                was = _text(left, at if at >= 0 else int(self._previous[change]), fields[name])
+                columns[name] = was, _text(self._chunk.cells(WAS, name), change, fields[name])
+        if at >= 0:
+            file, pos = (self._gone[name][at].as_py() for name in PLACES[1:])
+        else:
+            _, file, pos = self._chunk.place(int(self._previous[change]))
+        return columns, "" if file is None else f" by {_place(file, pos)}"
+
+
+def told_of(
+    chunk: Chunk, change: int, key: Sequence[str], kind: str, compared: Compared | None
+) -> str:
+    """How a change does not fit what is known; ``compared``: of an ``unlogged`` one."""
+    columns, since = ({}, "") if compared is None else compared.told(change)
+    side = WAS if chunk.there[WAS][change] and kind != "duplicate" else IS
+    wanted = [field for field in chunk.fields if field.name in key or not key]
+    row = {field.name: _text(chunk.cells(side, field.name), change, field) for field in wanted}
+    gone = "was deleted, or was never inserted"
+    how = sentence(_BREAKS[kind], columns, since, gone=gone, keyless=not key)
+    shown = _place(*chunk.place(change)[1:])
+    return f"Changed outside of these logs, as {shown} shows: {listed(row)}: {how}."
+
+
+def _place(file: str | None, pos: int | None) -> str:
+    return f"{(file or '').rpartition('/')[2]} at {pos}"
+
+
+def _text(cells: pa.ChunkedArray, at: int, field: pa.Field) -> Any:
+    """A cell in the contract's form."""
+    parts = {name: part.combine_chunks() for name, part in parts_of(cells.slice(at, 1)).items()}
+    stored = [parts[name][0].as_py() for name in ("text", "bytes") if name in parts]
+    if "state" in parts and parts["state"][0].is_valid:
+        text, data = stored
+        return text if text is not None else None if data is None else hex_text(data)
+    (value,) = cell_values(decoded(parts["value"]), field)
+    return value
+
+
+def _taken(cells: pa.ChunkedArray, which: Integers) -> pa.ChunkedArray:
+    if len(cells) == len(which) and np.array_equal(which, np.arange(len(which))):
+        return cells
+    return cells.take(index(which))
+
+
+def _differ(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Flags:
+    """Where cells are known and differ; those that could not be decoded are not compared."""
+    mine, theirs = parts_of(one), parts_of(other)
+    if mine["value"].type != theirs["value"].type:
+        return np.zeros(len(one), bool)
+    differs = unequal(decoded(mine["value"]), decoded(theirs["value"]))
+    if "state" in mine or "state" in theirs:
+        differs = _with_stored(differs, mine, theirs)
+    return differs & known(one) & known(other)
+
+
+def _with_stored(differs: Flags, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Flags:
+    """Where cells of which some have no Arrow value differ."""
+    none = {"state": pa.uint8(), "text": pa.string()}
+    absent = {name: pa.chunked_array([pa.nulls(len(differs), kind)]) for name, kind in none.items()}
+    sides = [{name: side.get(name, absent[name]) for name in absent} for side in (mine, theirs)]
+    states = [np.asarray(side["state"].fill_null(0)) for side in sides]
+    texts = [side["text"] for side in sides]
+    both = np.logical_and(*(state == CellState.NO_ARROW_VALUE for state in states))
+    either = np.logical_or(*(state == CellState.UNDECODABLE for state in states))
+    found: Flags = np.where(both, unequal(*texts), differs | (states[0] != states[1])) & ~either
+    return found
