@@ -158,7 +158,7 @@ def _tuples(column: pa.ChunkedArray) -> pd.Series[Any]:
 
 
 def _raw_texts(column: pa.ChunkedArray) -> Any:
-    """The cells of ``raw`` as JSON text, bytes as ``0x…``."""
+    """The cells of ``raw``, or ``_cells``, as JSON text, bytes as ``0x…``."""
     if column.null_count == len(column):
         return _texts(pa.chunked_array([pa.nulls(len(column), pa.string())]))
     texts = [None if cells is None else _raw_text(cells) for cells in column.to_pylist()]
@@ -167,13 +167,15 @@ def _raw_texts(column: pa.ChunkedArray) -> Any:
 
 def _raw_text(cells: list[dict[str, Any]]) -> str:
     for cell in cells:
-        cell["image"] = _IMAGES[cell["image"]]
+        if "image" in cell:
+            cell["image"] = _IMAGES[cell["image"]]
         cell["bytes"] = None if cell["bytes"] is None else hex_text(cell["bytes"])
     return json.dumps(cells, ensure_ascii=False)
 
 
 _TYPES = pa.types
 _BY_TYPE: list[tuple[Callable[[Any], bool], Callable[[Any], Any]]] = [
+    (lambda kind: _TYPES.is_list(kind) and _TYPES.is_struct(kind.value_type), _raw_texts),
     (_TYPES.is_string, _texts),
     (_TYPES.is_large_string, _texts),
     (_TYPES.is_floating, _plain),

@@ -139,14 +139,16 @@ class TableState(Overviewed):
         write_state(self.batches(), Output("parquet", path), self.facts().metadata())
 
     def frame(self, *, decimals: Decimals = "exact") -> pd.DataFrame:
-        """The rows as pandas, one column per column of the table; unknown cells are missing.
+        """The rows as pandas, one column per column of the table.
 
-        ``decimals``: ``exact`` or ``float``.
+        A cell that is not known, or has no value here (a zero date), is missing; then a column
+        ``_cells`` has such cells of each row, those of landed tables (docs/landing.md) as JSON
+        text. ``decimals``: ``exact`` or ``float``.
         """
+        from binlogkit.frames.flat_cells import with_cells
         from binlogkit.frames.natural import natural
 
-        values = self.rows.select(["values"]).flatten().rename_columns(self._names())
-        return natural(values, decimals=decimals)
+        return natural(with_cells(self.rows), decimals=decimals)
 
     def _names(self) -> list[str]:
         return [field.name for field in self.rows.schema.field("values").type]

@@ -11,13 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.frames.flat_cells import cells_of, flat_name
 from binlogkit.spark.carried import fit
-from binlogkit.spark.landing.cells import cells_of
 from binlogkit.spark.landing.merging import GONE
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.restored import Restored, same_change
 from binlogkit.spark.landing.shape import current_schema
-from binlogkit.spark.splits.changelog import flat_name
 
 _INSERT = "insert"
 _AT = "\0at"
@@ -40,7 +39,7 @@ def flat_rows(rows: pa.Table, taken: Sequence[tuple[Restored, Any]]) -> pa.Table
         if one.name in own:
             column = own[one.name]
         elif one.name == "_cells":
-            column = cells_of(rows, [one.name for one in fields], one.type)
+            column = cells_of(rows, {f.name: flat_name(f.name) for f in fields}, one.type)
         else:
             column = origins[one.name].combine_chunks() if origins else pa.nulls(0, one.type)
         columns.append(fit(column, one.type, one.name))

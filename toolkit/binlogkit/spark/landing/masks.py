@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.frames.fields.rows import CHANGELOG
+from binlogkit.frames.flat_cells import own_name
 from binlogkit.rows.filters import TableName, parse_table_name, written_table_name
 from binlogkit.rows.schema import TableSchema
-from binlogkit.spark.splits.changelog import own_name
 
 _HOW = re.compile(r"(?P<how>drop|hash|truncate:(?P<length>\d+))$")
 _LEAST_KEY = 16  # bytes

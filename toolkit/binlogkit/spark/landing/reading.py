@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from binlogkit.errors import InputError
+from binlogkit.frames.flat_cells import with_absent
 from binlogkit.spark.carried import fit
-from binlogkit.spark.landing.cells import with_absent
 from binlogkit.spark.landing.shape import BOUNDED, folder_of, landed_name, own_fields
 from binlogkit.spark.landing.tables import needed, opened
 

@@ -15,13 +15,13 @@ from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.conversion import defined_field
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.rows import PROVENANCE
+from binlogkit.frames.flat_cells import flat_name, raw_of, states_of
 from binlogkit.frames.schema import OPS, batch_schema
 from binlogkit.frames.tables import united
 from binlogkit.rows.filters import written_table_name
-from binlogkit.spark.landing.cells import raw_of, states_of
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.numbering import PLACES, Numbering, Places, places_of
-from binlogkit.spark.splits.changelog import SEQUENCE_BYTES, flat_name
+from binlogkit.spark.splits.changelog import SEQUENCE_BYTES
 
 if TYPE_CHECKING:
     from binlogkit.rows.schema import TableDefinition

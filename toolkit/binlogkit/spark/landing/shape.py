@@ -18,12 +18,13 @@ from binlogkit.errors import SchemaError, UsageError
 from binlogkit.frames.arrow_types import column_field
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.rows import CHANGELOG
+from binlogkit.frames.flat_cells import flat_name
 from binlogkit.rows.filters import parse_table_name
 from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.carried import carried_schema
 from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.waiting import NAMES
-from binlogkit.spark.splits.changelog import changelog_schema, flat_name
+from binlogkit.spark.splits.changelog import changelog_schema
 
 #: The partition columns of landed tables: the day of the commit, and the log's source.
 PARTITIONS = ("_day", "_source")

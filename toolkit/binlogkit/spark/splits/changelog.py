@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from binlogkit.analyses._cells import states_of
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.rows import CHANGELOG
+from binlogkit.frames.flat_cells import STATES, flat_name
 from binlogkit.frames.schema import OPS, CellState
 from binlogkit.spark.carried import carried_schema, fit
 from binlogkit.spark.splits.commits import Commits
@@ -25,13 +26,6 @@ from binlogkit.spark.splits.commits import Commits
 INSERT, UPDATE, DELETE = range(len(OPS))
 #: The values of ``_change_type``.
 TYPES = ("insert", "update_preimage", "update_postimage", "delete")
-#: The words of ``_cells`` for cells that are no plain value.
-STATES = {
-    CellState.NOT_IN_IMAGE: "not_in_image",
-    CellState.UNDECODABLE: "undecodable",
-    CellState.NO_ARROW_VALUE: "no_arrow_value",
-    CellState.JSON_DIFF: "json_diff",
-}
 _PREIMAGE, _POSTIMAGE = 1, 2
 _SEQUENCE = np.dtype(
     [
@@ -46,29 +40,10 @@ SEQUENCE_BYTES = _SEQUENCE.itemsize
 def changelog_schema(image: Iterable[pa.Field]) -> pa.Schema:
     """The flat schema of a table whose images have these fields, in types that Spark carries.
 
-    Columns called as one of ours: see :func:`flat_name`.
+    Columns called as one of ours: see :func:`binlogkit.frames.flat_cells.flat_name`.
     """
     fields = [one.with_name(flat_name(one.name)) for one in image]
     return carried_schema(pa.schema([*arrow_schema(CHANGELOG), *fields]))
-
-
-def flat_name(column: str) -> str:
-    """What a table's column is called in flat rows.
-
-    If one of ours is called so, its first character is written as in the server's file names
-    (``_day`` is ``@005fday``), and so is that of a name that could be taken for such a one.
-    """
-    if column.startswith(_ESCAPED):
-        return f"{_AT}{column[1:]}"
-    return f"{_UNDERSCORE}{column[1:]}" if column.lower() in _RESERVED else column
-
-
-def own_name(column: str) -> str:
-    """What a column of flat rows is called in its table."""
-    for written, plain in ((_AT, "@"), (_UNDERSCORE, "_")):
-        if column.startswith(written):
-            return f"{plain}{column.removeprefix(written)}"
-    return column
 
 
 def changelog(
@@ -236,8 +211,6 @@ class _Flat:
 
 
 _OURS = frozenset(field.name for field in CHANGELOG)
-_RESERVED = frozenset(name.lower() for name in (*_OURS, "_day"))  # _day: of landed tables
-_ESCAPED, _AT, _UNDERSCORE = "@00", "@0040", "@005f"
 #: The columns that a batch has under the same name without the underscore.
 _OWN = frozenset(
     field.name for field in CHANGELOG if field.name not in (

@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from binlogkit.analyses.point_in_time.codes import Integers
+from binlogkit.frames.fields.field import arrow_schema, names
+from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.frames.schema import CellState
-from binlogkit.spark.splits.changelog import STATES, flat_name
 
+Integers = NDArray[np.int64]
+
+#: The column of cells that are no plain value.
+CELLS = "_cells"
+#: The words of ``_cells`` for cells that are no plain value.
+STATES = {
+    CellState.NOT_IN_IMAGE: "not_in_image",
+    CellState.UNDECODABLE: "undecodable",
+    CellState.NO_ARROW_VALUE: "no_arrow_value",
+    CellState.JSON_DIFF: "json_diff",
+}
+_RESERVED = frozenset(
+    name.lower() for name in (*names(CHANGELOG), "_day")
+)  # _day: of landed tables
+_ESCAPED, _AT, _UNDERSCORE = "@00", "@0040", "@005f"
 _WORDS = pa.array(STATES.values())
 _CODES = np.array([*STATES], np.uint8)
 _KEPT = ("bytes", "text")  # of a cell that Arrow cannot hold
+
+
+def flat_name(column: str) -> str:
+    """What a table's column is called in flat rows.
+
+    If one of ours is called so, its first character is written as in the server's file names
+    (``_day`` is ``@005fday``), and so is that of a name that could be taken for such a one.
+    """
+    if column.startswith(_ESCAPED):
+        return f"{_AT}{column[1:]}"
+    return f"{_UNDERSCORE}{column[1:]}" if column.lower() in _RESERVED else column
+
+
+def own_name(column: str) -> str:
+    """What a column of flat rows is called in its table."""
+    for written, plain in ((_AT, "@"), (_UNDERSCORE, "_")):
+        if column.startswith(written):
+            return f"{plain}{column.removeprefix(written)}"
+    return column
 
 
 def states_of(cells: pa.ListArray, image: pa.StructArray) -> tuple[pa.Array, pa.Table]:
@@ -46,8 +81,25 @@ def raw_of(stored: Sequence[pa.Table], size: int, kind: pa.DataType) -> pa.ListA
     return _lists(np.asarray(both["at"]), values, size, kind)
 
 
-def cells_of(rows: pa.Table, names: Sequence[str], kind: pa.DataType) -> pa.ListArray:
-    """The ``_cells`` of a state's rows, whose columns have these names."""
+def with_cells(rows: pa.Table) -> pa.Table:
+    """A state's rows with the table's own columns, and :data:`CELLS` where a row has a cell that is
+    neither a value nor NULL. A column that is called so itself is ``@005fcells`` then."""
+    values = rows["values"].combine_chunks()
+    called = {one.name: one.name for one in values.type}
+    table = pa.table(values.flatten(), names=[*called]) if called else pa.table({})
+    lists = rows["value_state"], rows["unknown"]
+    if all(len(chunk.flatten()) == 0 for column in lists for chunk in column.chunks):
+        return table
+    called |= {name: flat_name(name) for name in called if name.lower() == CELLS}
+    kind = arrow_schema(CHANGELOG).field(CELLS).type
+    return table.rename_columns([*called.values()]).append_column(
+        CELLS, cells_of(rows, called, kind)
+    )
+
+
+def cells_of(rows: pa.Table, called: Mapping[str, str], kind: pa.DataType) -> pa.ListArray:
+    """The ``_cells`` of a state's rows; ``called``: its columns, and what they are called there."""
+    names = [*called]
     states = np.zeros((len(rows), len(names)), np.uint8)
     own = rows["value_state"].combine_chunks()
     told = np.flatnonzero(np.asarray(own.is_valid()))
@@ -62,7 +114,7 @@ def cells_of(rows: pa.Table, names: Sequence[str], kind: pa.DataType) -> pa.List
     at, column = np.nonzero(states > CellState.NULL)
     place = where[at, column]
     parts = {
-        "column": pa.array(map(flat_name, names), pa.string()).take(pa.array(column)),
+        "column": pa.array(called.values(), pa.string()).take(pa.array(column)),
         "state": _WORDS.take(pa.array(np.searchsorted(_CODES, states[at, column]))),
     } | {n: stored.field(n).take(pa.array(place, mask=place < 0)) for n in _KEPT}
     return _lists(at, _cells(parts, kind), len(rows), kind)
