@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from binlogkit.analyses.references import Reference, acting, references
+from binlogkit.analyses.references import Reference, acting, references, renamed
 from binlogkit.rows.schema import ForeignKey, TableDefinition
 
 
@@ -60,3 +60,12 @@ def test_rows_that_follow_have_others_follow() -> None:
     assert acting([c, apart]) == {c.parent: [c], apart.parent: [apart]}
     again = [reference("c", "up", "p", "id"), reference("p", "id", "c", "up")]
     assert {key.child for key in acting(again)[c.parent]} == {c.child, c.parent}
+
+
+def test_keys_have_all_names_that_their_tables_got_later() -> None:
+    key = reference("c", "up", "p", "id")
+    moves = [("p", "p2"), ("c", "c2"), ("p2", "p3")]
+    names = [(("shop", old), ("shop", new)) for old, new in moves]
+    under = {(one.child[1], one.parent[1]) for one in renamed([key], names)}
+    assert under == {("c", "p"), ("c", "p2"), ("c2", "p"), ("c2", "p2"), ("c", "p3"), ("c2", "p3")}
+    assert renamed([key, key], []) == [key]

@@ -232,3 +232,22 @@ def test_what_stays_although_others_are_undone_with_it(server: Server, tmp_path:
     plans = story.log().undo(start_position=story.pos, stop_position=stop, mode="cascade")
     assert [bool(plan["refused"]) for plan in plans] == [True, True]
     assert "1 chosen change is refused" in plans.later[0]
+
+
+@pytest.mark.parametrize("later", [
+    ["ALTER TABLE p RENAME p2"],
+    ["RENAME TABLE p TO p2, c TO c2", "ALTER TABLE p2 RENAME p3",
+     "ALTER TABLE c2 DROP FOREIGN KEY f"],
+], ids=["the parent", "both, and the key dropped"])  # fmt: skip
+@pytest.mark.sampled(2, 2)
+def test_a_row_that_lost_its_parent_whose_table_was_renamed_is_refused(
+    server: Server, later: list[str], tmp_path: Path
+) -> None:
+    """The cascade is in no log up to 9.5, and the row is no more as it was inserted."""
+    story = Story(server, tmp_path, f"renamed{len(later)}")
+    child = _CHILD.replace("ON UPDATE CASCADE", "ON DELETE SET NULL")
+    story.run(_PARENT, child, "INSERT INTO p VALUES (1, 1)")
+    story.mark()
+    story.run("INSERT INTO c VALUES (1, 1)", "DELETE FROM p", *later)
+    (plan,) = story.log().undo(at=f"{story.name}:{story.pos}")
+    assert "a later change depends on it" in str(plan["refused"])

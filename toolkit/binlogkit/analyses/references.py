@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from binlogkit.constants import TableId
@@ -53,6 +53,20 @@ def references(definitions: Iterable[TableDefinition]) -> tuple[Reference, ...]:
                 actions = key.on_delete, key.on_update
                 found.append(Reference(name, key.columns, parent, referenced, *actions))
     return tuple(found)
+
+
+def renamed(
+    keys: Iterable[Reference], renames: Iterable[tuple[TableId, TableId]]
+) -> list[Reference]:
+    """The foreign keys, also under each name that a table of theirs got later; ``renames``: in log
+    order, each with the name before and after."""
+    found = list(dict.fromkeys(keys))
+    for old, new in renames:
+        for key in list(found):
+            child = new if key.child == old else key.child
+            parent = new if key.parent == old else key.parent
+            found.append(replace(key, child=child, parent=parent))
+    return list(dict.fromkeys(found))
 
 
 def acting(keys: Iterable[Reference]) -> dict[TableId, list[Reference]]:

@@ -102,8 +102,8 @@ class Others:
         return [batch for batch in found if batch.num_rows]
 
     def _keys(self) -> list[Reference]:
-        """The foreign keys that existed at any time."""
-        from binlogkit.analyses.references import references
+        """The foreign keys that existed at any time, under all names of their tables."""
+        from binlogkit.analyses.references import references, renamed
 
         last = {(d.db, d.table): d for d in self._definitions}
         found = [*references(last.values())]
@@ -111,7 +111,7 @@ class Others:
             name = older.db, older.table
             if older.foreign and older is not last[name]:
                 found += references({**last, name: older}.values())
-        return list(dict.fromkeys(found))
+        return renamed(found, [(b.name, b.new_name) for b in self._renames if b.new_name])
 
     def _others(
         self, keys: Sequence[Reference], chosen: Sequence[pa.RecordBatch], seqs: Integers

@@ -104,7 +104,8 @@ class Selection:
         self._happened = _those(boundaries.finish(), whole)
         self._later = later.finish(), later.changes
         self._ledgers = transactions.finish(of_sources), statements.finish()
-        self._references = references(reading.series.definitions(sources))
+        self._last = reading.series.definitions(sources)
+        self._references = references(self._last)
         self.version = max(versions, key=version_tuple, default="")
         self.newest = version_tuple(self.version)
         self.gaps = tuple(log.gaps)
@@ -149,6 +150,7 @@ class Selection:
         known = log.options.catalog
         definitions = [c.definition for c in changed.values() if c.definition is not None]
         definitions += [] if known is None else known.tables()
+        definitions += self._last  # a parent's new name stands in its children's alone
         cascade = self.newest < CASCADES_LOGGED
         gone = {e.seq: e for e in events if e.action in ("drop", "truncate")}
         mine = [row for row in self._happened.to_pylist() if row["seq"] in gone]
