@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import binlogkit as bk
@@ -89,6 +91,49 @@ def test_checkpoints_are_written_meanwhile(tmp_path: Path) -> None:
     for every, checkpoint in ((1.0, None), (0.0, kept)):
         with pytest.raises(UsageError, match="every is a number of seconds"):
             bk.live(log, ["keyed.pk"], checkpoint=checkpoint, every=every)
+
+
+def test_copies_for_duckdb(tmp_path: Path) -> None:
+    """A database that others query, replaced as a whole while it is open elsewhere; without NULL
+    for what DuckDB has no type of."""
+    (tmp_path / "logs").mkdir()
+    log, file = (
+        folder_of("8.0-row-full-metadata", "types", tmp_path / "logs"),
+        tmp_path / "c.duckdb",
+    )
+    tables = ["types.decimals", "types.dates", "types.enums"]
+    query = "SELECT file, pos, gtids FROM binlogkit_moment"
+    with bk.live(log, tables, copy=file, every=0.01) as live:
+        until(file.exists, "a copy is written")
+        until(lambda: live.moment.gtids == log.state(tables[0]).gtids, "all is applied")
+        moment = live.copy(file)
+        with duckdb.connect(str(file), read_only=True) as reader:
+            live.copy(file)
+            found = reader.execute(query).fetchall()
+    assert found == [(moment.file, moment.pos, str(moment.gtids))]
+    with duckdb.connect(str(file), read_only=True) as reader:
+        assert reader.execute(query).fetchall() == found
+        for table in tables:
+            truth: list[Any] = [row["values"] for row in log.state(table).records()]
+            answer = reader.execute(f"FROM {table}")
+            names = [column[0] for column in answer.description or ()]
+            rows = [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+            assert len(rows) == len(truth) > 2
+            for row, values in zip(rows, truth, strict=True):
+                odd = {cell["column"]: cell["text"] for cell in row.pop("_cells") or ()}
+                row = {n: f"{v:f}" if isinstance(v, Decimal) else v for n, v in row.items()}
+                texts = {n: odd.get(n, None if v is None else str(v)) for n, v in row.items()}
+                wanted = {n: None if v is None else str(v) for n, v in values.items()}
+                assert texts == wanted, table
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["c.duckdb"]
+    assert file.stat().st_mode & 0o77 == 0
+    command = ["live", str(tmp_path / "logs"), "--table", tables[0], "--no-wait"]
+    assert run([*command, "--copy", str(tmp_path / "d.duckdb")]) == 0
+    with duckdb.connect(str(tmp_path / "d.duckdb"), read_only=True) as reader:
+        assert reader.execute(f"SELECT COUNT(*) FROM {tables[0]}").fetchone() != (0,)
+    assert run(command) == 2
+    with pytest.raises(UsageError, match="would take types for the file"):
+        bk.live(log, tables, copy=tmp_path / "Types.duckdb")
 
 
 def test_any_question_once(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pymysql.connections import Connection
 
 import binlogkit as bk
-from binlogkit.errors import UndeterminedError
+from binlogkit.errors import LimitError, UndeterminedError
 from binlogkit.livestate.live import Live, live
 from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import read_tables
@@ -222,3 +222,29 @@ def test_transactions_that_come_together(series: str, image: str, tmp_path: Path
                 to_the_end(kept)
                 assert differences(connection, kept, ["u.t"], notes) == []
             assert notes["rows determined"] == 3
+
+
+def test_a_transaction_that_does_not_fit() -> None:
+    """It ends the following before any part of it is shown; of tables that are not followed none
+    is held, and with more memory it is applied."""
+    with shared_series("8.0", {}) as server:
+        server.query("CREATE DATABASE u")
+        for table in ("t", "other"):
+            server.query(f"CREATE TABLE u.{table} (id INT PRIMARY KEY AUTO_INCREMENT, v CHAR(90))")
+        server.query(f"INSERT INTO u.other (v) VALUES {', '.join(['(REPEAT(7, 90))'] * 1000)}")
+        for memory in (8 << 20, 1 << 30):
+            with live(settings_of(server), ["u.t"], memory=memory) as kept:
+                rows = len(kept["u.t"])
+                for _ in range(2):  # of 128,000 rows
+                    server.query("INSERT INTO u.other (v) SELECT a.v FROM u.other a, (SELECT 1 "
+                                 "FROM u.other LIMIT 128) b WHERE a.id <= 1000")  # fmt: skip
+                    reached(server, kept)
+                server.query("INSERT INTO u.t (v) SELECT v FROM u.other LIMIT 200000")
+                if memory == 1 << 30:
+                    reached(server, kept)
+                    assert len(kept["u.t"]) == rows + 200_000
+                    continue
+                with pytest.raises(LimitError, match=r"changes of [\d,]+ bytes so far, over 8,388"):
+                    reached(server, kept)
+                kept.stop()
+            server.query("TRUNCATE TABLE u.t")

@@ -10,6 +10,7 @@ import click
 
 from binlogkit.cli.help import Command
 from binlogkit.cli.status import WELL, note
+from binlogkit.errors import UsageError
 from binlogkit.signals import on_signals
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.command("live", cls=Command)
 @click.argument("source", metavar="SOURCE")
-@click.option("--query", "file", required=True, metavar="FILE", help="A file with one SELECT.")
+@click.option("--query", "file", metavar="FILE", help="A file with one SELECT.")
 @click.option("--table", multiple=True, metavar="DB.T", help="A table; else those of the query.")
 @click.option("--base", metavar="PATH", help="What the tables begin with, as state --base.")
 @click.option("--base-at", metavar="FILE:POS", help="The base's position.")
@@ -28,15 +29,18 @@ if TYPE_CHECKING:
 @click.option(
     "--checkpoint", metavar="DIR", help="Begin with it if it is there; write it at the end."
 )
+@click.option("--copy", metavar="FILE", help="Write the tables into a DuckDB file at the end.")
 @click.option(
-    "--every", type=float, metavar="SECONDS", help="Write the checkpoint that often, too."
+    "--every", type=float, metavar="SECONDS", help="Write checkpoint and copy that often, too."
 )
 @click.option("--chunk-rows", type=int, metavar="N", help="As snapshot --chunk-rows.")
 @click.option("--recompute", is_flag=True, help="Calculate it anew where changes cannot update it.")
 @click.option("--no-wait", is_flag=True, help="Up to the logs' end as it is now.")
 @click.option("--show", is_flag=True, help="Keep the result on the terminal instead.")
-def command(source: str, file: str, **given: Any) -> int:
+def command(source: str, file: str | None, **given: Any) -> int:
     """Keep a query's result up to date while SOURCE is written, and print what changes.
+
+    Without a query the tables are kept, for --checkpoint and --copy.
 
     SOURCE is mysql://USER@HOST:PORT, or the logs that a server or a capture writes. Each line is
     one row that was removed (its weight is below 0) or added, with the position and the GTIDs at
@@ -48,13 +52,17 @@ def command(source: str, file: str, **given: Any) -> int:
     from binlogkit.livestate.views.compile import tables_of
     from binlogkit.sources.carriers import read_schema_text
 
-    sql = read_schema_text(file)
+    sql = "" if file is None else read_schema_text(file)
     show, wait = given.pop("show"), not given.pop("no_wait")
     recompute = given.pop("recompute")
-    tables = list(given.pop("table")) or tables_of(sql)
+    tables = list(given.pop("table")) or (tables_of(sql) if sql else [])
+    if not tables or (file is None and not (given["checkpoint"] or given["copy"])):
+        raise UsageError("give --query, or --table with --checkpoint or --copy")
     with live(source, tables, wait=wait, **given) as kept, on_signals(kept.stop):
-        if not wait:
+        if not wait or file is None:
             _to_the_end(kept)
+        if file is None:
+            return WELL
         (_show if show else _print)(kept, kept.register(sql, name=file, recompute=recompute))
     return WELL
 

@@ -81,14 +81,15 @@ def raw_of(stored: Sequence[pa.Table], size: int, kind: pa.DataType) -> pa.ListA
     return _lists(np.asarray(both["at"]), values, size, kind)
 
 
-def with_cells(rows: pa.Table) -> pa.Table:
-    """A state's rows with the table's own columns, and :data:`CELLS` where a row has a cell that is
-    neither a value nor NULL. A column that is called so itself is ``@005fcells`` then."""
+def with_cells(rows: pa.Table, *, always: bool = False) -> pa.Table:
+    """A state's rows with the table's own columns, and :data:`CELLS`, ``always`` or where a row has
+    a cell that is neither a value nor NULL. A column that is called so itself is ``@005fcells``
+    then."""
     values = rows["values"].combine_chunks()
     called = {one.name: one.name for one in values.type}
     table = pa.table(values.flatten(), names=[*called]) if called else pa.table({})
     lists = rows["value_state"], rows["unknown"]
-    if all(len(chunk.flatten()) == 0 for column in lists for chunk in column.chunks):
+    if not always and all(len(chunk.flatten()) == 0 for column in lists for chunk in column.chunks):
         return table
     called |= {name: flat_name(name) for name in called if name.lower() == CELLS}
     kind = arrow_schema(CHANGELOG).field(CELLS).type

@@ -154,6 +154,11 @@ class RowChanges:
         self._stretch: Stretch | None = None  # the last one
 
     @property
+    def waiting(self) -> int:
+        """Bytes that are decoded and wait for the end of their transaction."""
+        return self._waiting
+
+    @property
     def waits_for_nothing(self) -> bool:
         """Whether all that was taken has been handed over."""
         return not self._windows and not self._shares

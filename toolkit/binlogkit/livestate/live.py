@@ -15,6 +15,7 @@ from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.livestate.beginning import Beginning, How, begin, check_reach
+from binlogkit.livestate.copies import check_name, write_copy
 from binlogkit.livestate.history import At, Moments
 from binlogkit.livestate.moment import Moment
 from binlogkit.livestate.queries import Queries
@@ -52,6 +53,7 @@ def live(
     base_at: str | tuple[str, int] | None = None,
     base_gtid: str | GtidSet | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    copy: str | os.PathLike[str] | None = None,
     every: float | None = None,
     lock: str = "tables",
     chunk_rows: int | None = None,
@@ -69,14 +71,15 @@ def live(
     takes it, at ``base_at`` or ``base_gtid``; without it a server's are read now, as of one moment
     (``lock``, ``chunk_rows``: as :func:`binlogkit.snapshot`), and a folder's begin with their
     CREATE TABLE; ``checkpoint``: a folder that :meth:`Live.checkpoint` writes, begun with where it
-    is there, and written at the end and, if given, ``every`` so many seconds; ``memory``: bytes
-    that each table may take; ``history``: bytes that moments which went by may take, for
+    is there, and written at the end and, if given, ``every`` so many seconds; ``copy``: a file that
+    :meth:`Live.copy` writes, as often; ``memory``: bytes that each table, and the changes of one
+    transaction, may take; ``history``: bytes that moments which went by may take, for
     :meth:`Live.state` as of them; ``wait``: for what will be written, else up to the logs' end;
     ``heartbeat``, ``patience``, ``lost``: as :func:`binlogkit.follow`.
 
     Each row takes what its values take in Arrow and some 40 bytes more; while changes are folded
     several times as much (docs/live.md). To be closed (``with``). Errors: UsageError, InputError,
-    LimitError (a table that does not fit), ServerError and its kinds.
+    LimitError (a table or transaction that does not fit), ServerError and its kinds.
     """
     from binlogkit.sources.server.resume import Stop
 
@@ -84,8 +87,11 @@ def live(
     path = None if checkpoint is None else Path(checkpoint)
     if path is not None and base is not None:
         raise UsageError("a checkpoint is a base itself: give one of both")
-    if every is not None and (path is None or every <= 0):
-        raise UsageError("every is a number of seconds, and needs a checkpoint")
+    copied = None if copy is None else Path(copy)
+    if copied is not None:
+        check_name(copied, (db for name in names if (db := parse_table_name(name).db) is not None))
+    if every is not None and ((path is None and copied is None) or every <= 0):
+        raise UsageError("every is a number of seconds, and needs a checkpoint or a copy")
     if path is not None and is_written(path):
         base = path
     follow: dict[str, Any] = {"wait": wait}
@@ -93,7 +99,7 @@ def live(
         follow |= {"heartbeat": heartbeat, "patience": patience, "lost": lost}
     stop = Stop()
     how = How(base, base_at, base_gtid, lock, chunk_rows, memory, stop, follow)
-    return Live(begin(source, names, how), stop, memory, path, history, every)
+    return Live(begin(source, names, how), stop, memory, path, history, every, copied)
 
 
 class Live:
@@ -106,12 +112,12 @@ class Live:
 
     def __init__(
         self, begun: Beginning, stop: Stop, memory: int, checkpoint: Path | None = None,
-        history: int = 0, every: float | None = None,
+        history: int = 0, every: float | None = None, copy: Path | None = None,
     ) -> None:  # fmt: skip
-        self._begun, self._stop, self._path = begun, stop, checkpoint
+        self._begun, self._stop, self._path, self._copy = begun, stop, checkpoint, copy
         self._lock = threading.RLock()
         self._news = threading.Condition(self._lock)
-        self._tables = LiveTables(begun.bases, begun.wanted, memory)
+        self._tables, self._most = LiveTables(begun.bases, begun.wanted, memory), memory
         self._ledger = GtidLedger(begun.gtids)
         file, pos = begun.position or ("", 0)
         self._moment = Moment(file, pos, begun.gtids)
@@ -132,13 +138,13 @@ class Live:
             self._writer.start()
 
     def _write(self, every: float) -> None:
-        """Write checkpoints until it is closed, where something was applied since the last."""
-        assert self._path is not None
+        """Write checkpoints and copies until it is closed, where something was applied since the
+        last."""
         written: Moment | None = None
         while self._error is None:
             if written != self._moment:
                 try:
-                    written = self.checkpoint(self._path)
+                    written = self._write_all()
                 except (UndeterminedError, UsageError):
                     pass  # later ones may be possible
                 except Exception as error:  # noqa: BLE001  it is raised by whoever asks next
@@ -146,12 +152,20 @@ class Live:
             if self._closing.wait(every):
                 return
 
+    def _write_all(self) -> Moment | None:
+        """Write what was asked for; the moment that it is as of."""
+        written = None if self._path is None else self.checkpoint(self._path)
+        return written if self._copy is None else self.copy(self._copy)
+
     # ---- following ----------------------------------------------------------------------------
 
     def _run(self) -> None:
         following, tables, checked = self._begun.following, self._tables, False
         try:
-            for step in following.steps(tables.filters, heard=tables.heard, together=_TOGETHER):
+            steps = following.steps(
+                tables.filters, heard=tables.heard, together=_TOGETHER, most=self._most
+            )
+            for step in steps:
                 if not checked:
                     check_reach(following, self._begun.gtids)
                     checked = True
@@ -210,21 +224,21 @@ class Live:
                 self._news.wait(timeout)
 
     def close(self) -> None:
-        """End the following; a checkpoint's folder is written where one was named."""
+        """End the following; a checkpoint and a copy are written where they were named."""
         self._begun.following.close()
         self._thread.join()
         self._closing.set()
         if self._writer is not None:
             self._writer.join()
-        if self._path is not None and self._error is None:
-            self.checkpoint(self._path)
+        if self._error is None:
+            self._write_all()
 
     def __enter__(self) -> Live:
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
         if kind is not None:
-            self._path = None
+            self._path = self._copy = None
         self.close()
 
     # ---- where it is --------------------------------------------------------------------------
@@ -398,19 +412,13 @@ class Live:
         What is prepared by XA and not decided is not in its GTID set, so that it comes again;
         without GTIDs there must be none. Errors: UsageError, UndeterminedError, WriteError.
         """
-        from binlogkit.livestate.states import reasons, state_of, write_folder
+        from binlogkit.livestate.states import write_folder
 
         tables = self._tables
         with self.holding() as moment:
             shown = list(tables.shown())
             above = {parent for name in shown for _, parent in tables.parents(name)}
-            states = [
-                state_of(name, tables.show(name, self._missing(name)), moment, _ASSUMES)
-                for name in (*shown, *sorted(above.difference(shown) & tables.there()))
-            ]
-            for state in states:
-                if doubts := reasons(state):
-                    raise UndeterminedError(".".join(state.table), tuple(doubts))
+            states = self._sound([*shown, *sorted(above.difference(shown) & tables.there())])
             open_ones = tables.undecided
             if open_ones and not moment.gtids:
                 raise UsageError("an XA transaction is prepared and not decided: try later")
@@ -418,3 +426,28 @@ class Live:
         with self._writing:  # never while it waits for the lock of what is shown
             write_folder(states, Path(path), gtids or None, shutil.rmtree)
         return moment
+
+    def copy(self, path: str | os.PathLike[str]) -> Moment:
+        """Write the tables into a DuckDB file, in place of an earlier one, which who reads it keeps
+        until it is opened again. ``binlogkit_moment`` has what it is as of.
+
+        Errors: UndeterminedError, UsageError (DuckDB is not installed), WriteError.
+        """
+        with self.holding() as moment:
+            states = self._sound(list(self._tables.shown()))
+        with self._writing:
+            write_copy(states, moment, Path(path))
+        return moment
+
+    def _sound(self, names: Iterable[TableId]) -> list[TableState]:
+        """Tables as of the moment. UndeterminedError: what was read does not determine one."""
+        from binlogkit.livestate.states import reasons, state_of
+
+        found = []
+        for name in names:
+            shown = self._tables.show(name, self._missing(name))
+            state = state_of(name, shown, self._moment, _ASSUMES)
+            if doubts := reasons(state):
+                raise UndeterminedError(".".join(state.table), tuple(doubts))
+            found.append(state)
+        return found

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 import numpy as np
 
-from binlogkit.errors import DamageError, LostConnectionError, UsageError
+from binlogkit.errors import DamageError, LimitError, LostConnectionError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.streams import Batch
 from binlogkit.rows.filter_args import RowFilterArgs
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 Heard: TypeAlias = "Callable[[Record, TableChange], object]"
 
 _MICROSECONDS = 1_000_000
+_TOGETHER = 64 << 20  # bytes of changes
 
 
 @dataclass(slots=True)
@@ -92,6 +93,7 @@ class Asked:
     transactions: bool
     heard: Heard
     together: int
+    most: int | None
 
 
 class Stepped(ABC):
@@ -121,18 +123,21 @@ class Stepped(ABC):
         transactions: bool = False,
         heard: Heard = lambda *_: None,
         together: int = 1,
+        most: int | None = None,
     ) -> Iterator[Step]:
         """Whole transactions as they are written.
 
         ``wanted``: the tables whose rows are wanted; ``transactions``: whether their tables are
         needed; ``heard``: is called with what happens to tables, before the following rows are
-        chosen; ``together``: how many batches make a step while more has already arrived. Errors:
-        UsageError (already iterated), DamageError, InputError, those of a server's stream.
+        chosen; ``together``: how many batches, of 64 MB, make a step while more has already
+        arrived; ``most``: bytes that the changes of one transaction may take. Errors: UsageError
+        (already iterated), LimitError (a transaction is larger), DamageError, InputError, those of
+        a server's stream.
         """
         if self._begun:
             raise UsageError("followed logs can be read only once")
         self._begun = True
-        yield from self.go_through(Asked(wanted or Filters(), transactions, heard, together))
+        yield from self.go_through(Asked(wanted or Filters(), transactions, heard, together, most))
 
     @abstractmethod
     def close(self) -> None:
@@ -245,7 +250,8 @@ class _Steps:
         from binlogkit.frames.transactions import Transactions
 
         self._owner, self._wanted, self._heard = owner, asked.wanted, asked.heard
-        self._together = asked.together
+        self._together, self._most = asked.together, asked.most
+        self._bytes = self._whole = 0  # of the step's changes, and of whole transactions
         self._reading = reading = owner.reading
         self._make: Callable[[], Transactions] | None = Transactions if asked.transactions else None
         self._ledger = self._make() if self._make else None
@@ -266,9 +272,12 @@ class _Steps:
                 ended = self._take(window)
                 if window.damages and self._reading.options.on_damage == "stop":
                     raise window.damages[0][1]
-                few = len(self._step.batches) < self._together > 1
-                if ended and self._changes.waits_for_nothing and not (few and owner.has_more()):
-                    step, self._step = self._finished(), Step()
+                if not (ended and self._changes.waits_for_nothing):
+                    continue
+                self._whole = self._bytes
+                few = len(self._step.batches) < self._together > 1 and self._bytes < _TOGETHER
+                if not (few and owner.has_more()):
+                    step, self._step, self._bytes, self._whole = self._finished(), Step(), 0, 0
                     owner.note(step)
                     yield step
         except (DamageError, LostConnectionError):
@@ -302,8 +311,9 @@ class _Steps:
 
     def _hold(self, group: Batches) -> None:
         """Keep a window's batches until their transactions have ended."""
-        found = (Batch(s.name, s.version, batch) for s, batch in group)
-        self._step.batches += [one for one in found if one.batch.num_rows]
+        found = [Batch(s.name, s.version, batch) for s, batch in group if batch.num_rows]
+        self._step.batches += found
+        self._bytes += sum(one.batch.nbytes for one in found)
 
     def _take(self, window: Window) -> bool:
         """Take a window. Returns whether there are transactions, all of them whole."""
@@ -326,11 +336,21 @@ class _Steps:
         records, stretch = window.transactions, window.stretch
         self._note_ended(window, step)
         if len(records) and records["open"][-1]:
+            self._check_size(window.carrier.name, int(records["pos"][-1]))
             return False
         if stretch is None or not len(stretch.entries) or _cut(records[-1:]).any():
             return bool(step.numbers)
         step.file, step.pos = window.carrier.name, int(stretch.ends[-1])
         return True
+
+    def _check_size(self, file: str, pos: int) -> None:
+        """LimitError: an open transaction has more changes than may be held."""
+        held = self._bytes - self._whole + self._changes.waiting
+        if self._most is not None and held > self._most:
+            raise LimitError(
+                f"{file}: the transaction at {pos} has changes of {held:,} bytes so far, "
+                f"over {self._most:,} (the setting: memory)"
+            )
 
     def _take_xa(self, window: Window, step: Step) -> None:
         others = set(self._prepared.others)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from binlogkit.constants import TableId
-from binlogkit.errors import UndeterminedError, UsageError
+from binlogkit.errors import UndeterminedError
+from binlogkit.livestate.copies import duckdb_module
 from binlogkit.livestate.views.plan import Joined, Plan
 from binlogkit.livestate.views.relations import Relations, Side, Touched, plain, weighted
 
@@ -22,10 +23,7 @@ class Engine:
     """DuckDB, in process, for all queries of one live state. One thread at a time."""
 
     def __init__(self) -> None:
-        try:
-            import duckdb
-        except ImportError as exc:
-            raise UsageError("queries need DuckDB: pip install 'binlogkit[live]'") from exc
+        duckdb = duckdb_module()
         self._errors = duckdb.Error
         self._session: Any = duckdb.connect(":memory:")
         for setting in (
