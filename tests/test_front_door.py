@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -31,6 +34,25 @@ def test_importing_does_no_work() -> None:
     code = f"import binlogkit, sys; print([m for m in {heavy!r} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_logs_can_be_audited_by_their_name() -> None:
+    """The name is that of the analyses, too."""
+    audit = bk.audit(str(LOG))
+    assert dict(audit) == dict(bk.open(LOG).audit())
+    changes = bk.open(LOG).changes("keyed.pk")
+    assert 0 < bk.audit.by_minute(changes).num_rows <= audit["by_minute"].num_rows
+    assert "by_minute" in dir(bk.audit)
+    with pytest.raises(AttributeError):
+        _ = bk.audit.nothing
+
+
+@pytest.mark.parametrize("function", [bk.audit, bk.explain, bk.suspects, bk.verify])
+def test_help_names_what_opens_a_log(function: Callable[..., Any]) -> None:
+    told = inspect.signature(function).parameters
+    opens = inspect.signature(bk.open).parameters
+    assert opens.keys() <= told.keys()
+    assert all(one.kind is not inspect.Parameter.VAR_KEYWORD for one in told.values())
 
 
 def test_frames_and_engines_agree() -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from binlogkit import errors as errors
-    from binlogkit.analyses import audit as audit
     from binlogkit.analyses import conformance as conformance
     from binlogkit.analyses import logging_rules as logging_rules
     from binlogkit.analyses import point_in_time as point_in_time
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from binlogkit.log.explain import Explanation as Explanation
     from binlogkit.log.follow import follow as follow
     from binlogkit.log.index.touched import touched as touched
+    from binlogkit.log.opening import audit as audit
     from binlogkit.log.opening import explain as explain
     from binlogkit.log.opening import index as index
     from binlogkit.log.opening import suspects as suspects
@@ -72,7 +72,7 @@ _HOMES = {
     "Filters": ("binlogkit.rows.filters", "Filters"),
     "GtidSet": ("binlogkit.events.gtid_set", "GtidSet"),
     "Log": ("binlogkit.log", "Log"),
-    "audit": ("binlogkit.analyses.audit", None),
+    "audit": ("binlogkit.log.opening", "audit"),
     "capture": ("binlogkit.log.capture", "capture"),
     "conformance": ("binlogkit.analyses.conformance", None),
     "errors": ("binlogkit.errors", None),

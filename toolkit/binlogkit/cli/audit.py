@@ -80,7 +80,12 @@ def command(**arguments: Any) -> int:
         if html is None:
             from binlogkit.reports.text import write
 
-            write(report_of(audit, title), output.path, lines, "--all shows all of it.")
+            write(
+                report_of(audit, title, pictures=False),
+                output.path,
+                lines,
+                "--all shows all of it.",
+            )
     else:
         known = {field.name: field for s in sections for field in SECTIONS[s]}
         declared = (*SECTION, *known.values()) if sections else ()
@@ -89,7 +94,7 @@ def command(**arguments: Any) -> int:
     return max(status_of(log, filters, nothing=not audit["by_table"].num_rows, losses=False), found)
 
 
-def report_of(audit: Audit, title: str | None) -> Report:
+def report_of(audit: Audit, title: str | None, *, pictures: bool = True) -> Report:
     """The evidence report of an audit."""
     from binlogkit import __version__
     from binlogkit.reports.evidence import Evidence, evidence_report
@@ -102,6 +107,7 @@ def report_of(audit: Audit, title: str | None) -> Report:
             continuity=s["continuity"] if len(audit.files) > 1 else None,
             checksums=s["files"].select(["file", "ok", "bad", "none"]),
             **{name: s[name] for name in _AS_THEY_ARE},
+            pictures=pictures,
             tool=f"binlogkit {__version__}",
             command=" ".join(["binlogkit", *sys.argv[1:]]),
             made_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from importlib import import_module
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from binlogkit.errors import InputError, UsageError
 from binlogkit.log.log import Log
@@ -19,6 +21,7 @@ from binlogkit.sources.keyring import key_files
 if TYPE_CHECKING:
     import pandas as pd
 
+    from binlogkit.log.audit import Audit
     from binlogkit.log.explain import Explanation, Place
     from binlogkit.log.index import Updated
     from binlogkit.log.verify import Verification
@@ -79,6 +82,24 @@ def open_log(
     return Log(carriers, options, index)
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _opens(function: _Function) -> _Function:
+    """The function, whose ``**`` argument is handed to :func:`open_log`: help and tooltips show the
+    arguments that may be given."""
+    own = signature(function)
+    kept = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    given = [
+        one
+        for name, one in signature(open_log).parameters.items()
+        if one.kind is Parameter.KEYWORD_ONLY and name not in own.parameters
+    ]
+    function.__signature__ = own.replace(parameters=[*kept, *given])  # type: ignore[attr-defined]
+    return function
+
+
+@_opens
 def explain(
     source: Source | Log | None = None,
     *,
@@ -108,6 +129,7 @@ def explain(
     return open_log(given, **reading).explain(at)
 
 
+@_opens
 def verify(
     source: Any,
     *,
@@ -120,10 +142,31 @@ def verify(
     return open_log(source, on_damage=on_damage, **options).verify(rows=rows, images=images)
 
 
-def suspects(source: Source, **reading: Any) -> pd.DataFrame:
+@_opens
+def suspects(source: Source, *, on_damage: str = "report", **reading: Any) -> pd.DataFrame:
     """What to look at first in logs: ``binlogkit.open(source, …).suspects()``; see
     :meth:`binlogkit.Log.suspects`. Damage is skipped and counts as a gap."""
-    return open_log(source, **{"on_damage": "report", **reading}).suspects()
+    return open_log(source, on_damage=on_damage, **reading).suspects()
+
+
+class Auditing:
+    """``audit(source, …)`` audits logs; ``audit.by_minute(changes)`` and the like are the analyses
+    of :mod:`binlogkit.analyses.audit`."""
+
+    @_opens
+    def __call__(self, source: Source, *, on_damage: str = "report", **reading: Any) -> Audit:
+        """Who changed what and when: ``binlogkit.open(source, …).audit()``; see
+        :meth:`binlogkit.Log.audit`. Damage is skipped and counts as a gap."""
+        return open_log(source, on_damage=on_damage, **reading).audit()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("binlogkit.analyses.audit"), name)
+
+    def __dir__(self) -> list[str]:
+        return list(import_module("binlogkit.analyses.audit").__all__)
+
+
+audit = Auditing()
 
 
 def index(
