@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from binlogkit_fixtures.servers import Server
-from tests.log.undoing.test_undo_server import Story
+from tests.log.undoing.test_undo_server import Story, carried_out
 from tests.servers import each_server
 
 pytestmark = pytest.mark.server
@@ -158,3 +158,22 @@ def test_a_column_that_is_added_stays(server: Server, tmp_path: Path) -> None:
               "ALTER TABLE t MODIFY v BIGINT")  # fmt: skip
     assert story.undo()[-1] == "committed"
     assert story.run("SELECT v, more FROM t WHERE id = 1") == [(1, 5)]
+
+
+@pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
+def test_force_refuses_rows_that_have_another_key_since(
+    server: Server, image: str, tmp_path: Path
+) -> None:
+    """By the key of then nothing, or another row, would be found."""
+    story = Story(server, tmp_path, "moved")
+    story.run(f"SET binlog_row_image = {image}", "CREATE TABLE r (id INT PRIMARY KEY, v INT)")
+    story.mark()
+    story.run("INSERT INTO r VALUES (1, 1), (2, 2)", "UPDATE r SET v = 9 WHERE id = 1")
+    stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
+    story.run("UPDATE r SET id = 3 WHERE id = 1", "UPDATE r SET v = 8 WHERE id = 2")
+    plans = story.log().undo(start_position=story.pos, stop_position=stop, mode="force")
+    assert [(plan["kind"], plan["where"][0]["value"], bool(plan["refused"]))
+            for plan in plans if plan["where"]] == [("delete", 2, False)]  # fmt: skip
+    assert [bool(plan["refused"]) for plan in plans] == [True, False, True]
+    assert str(carried_out(story, plans)[-1]).startswith("committed 1 statement")
+    assert story.run("SELECT id, v FROM r") == [(3, 9)]

@@ -22,7 +22,7 @@ from binlogkit.analyses.undoing.dependents.chains import (
     dependents,
 )
 from binlogkit.analyses.undoing.dependents.gathered import BELOW, PLACE, Gathered
-from binlogkit.analyses.undoing.dependents.links import all_links, of_equal_rows
+from binlogkit.analyses.undoing.dependents.links import all_links, of_equal_rows, of_moves
 from binlogkit.analyses.undoing.dependents.merged import Later, merged
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import arrow_schema, fields
@@ -50,9 +50,9 @@ class Dependences:
 
     Both as :data:`DEPENDENCES`, in log order, each with the ``seq`` of its rows. ``overwritten``:
     by ``seq``, chosen changes of tables with a key whose only dependents are changes of the same
-    row, certain or possible: nothing else prevents undoing them. ``later``: of the mode merge, by
-    table and column, what later changes left in rows of chosen ones; its conflicts are only those
-    that are not undone at all.
+    row, certain or possible, that left its key: nothing else prevents undoing them. ``later``: of
+    the mode merge, by table and column, what later changes left in rows of chosen ones; its
+    conflicts are only those that are not undone at all.
     """
 
     dependents: pa.Table
@@ -112,7 +112,8 @@ def dependences(
             np.zeros(0, np.int64), later,
         )  # fmt: skip
     others = [link for link in fixed if link.kind not in (SAME_ROW, UNKNOWN)]
-    hard = conflicting([*others, *equal], unit, stays, wanted)
+    moves = [of_moves(events) for events in changes.tables.values() if events.key]
+    hard = conflicting([*others, *equal, *moves], unit, stays, wanted)
     only = (blocked.there & wanted & ~hard.there)[unit]
     return Dependences(
         *_table(changes, unit, reached, stays), *_table(changes, unit, blocked, wanted),

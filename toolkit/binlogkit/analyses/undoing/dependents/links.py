@@ -50,6 +50,13 @@ def of_rows(events: TableChanges, units: Iterable[Sequence[str]]) -> Iterator[Li
     yield Links.of(UNKNOWN, one, every, number, all_of, events.unplaced)
 
 
+def of_moves(events: TableChanges) -> Links:
+    """Changes of rows that get another key later: by their own key the row is not found then."""
+    every = np.arange(events.size)
+    moved = changed_unit(events, events.key)
+    return Links.of(SAME_ROW, events.life, every, events.first + every, events.now, moved)
+
+
 def of_unique(events: TableChanges, key: Sequence[str]) -> Iterator[Links]:
     """A change that uses a value of a unique key depends on the one that freed it."""
     if not set(key) <= set(events.columns):
