@@ -18,6 +18,7 @@ Integers = NDArray[np.int64]
 
 #: The column of cells that are no plain value.
 CELLS = "_cells"
+CELLS_TYPE = arrow_schema(CHANGELOG).field(CELLS).type
 #: The words of ``_cells`` for cells that are no plain value.
 STATES = {
     CellState.NOT_IN_IMAGE: "not_in_image",
@@ -92,10 +93,8 @@ def with_cells(rows: pa.Table, *, always: bool = False) -> pa.Table:
     if not always and all(len(chunk.flatten()) == 0 for column in lists for chunk in column.chunks):
         return table
     called |= {name: flat_name(name) for name in called if name.lower() == CELLS}
-    kind = arrow_schema(CHANGELOG).field(CELLS).type
-    return table.rename_columns([*called.values()]).append_column(
-        CELLS, cells_of(rows, called, kind)
-    )
+    cells = cells_of(rows, called, CELLS_TYPE)
+    return table.rename_columns([*called.values()]).append_column(CELLS, cells)
 
 
 def cells_of(rows: pa.Table, called: Mapping[str, str], kind: pa.DataType) -> pa.ListArray:

@@ -20,8 +20,8 @@ import pyarrow as pa
 from binlogkit._kernel.value_text import hex_text
 from binlogkit.errors import UsageError
 from binlogkit.frames.decimals import DecimalArray
-from binlogkit.frames.fields.field import TIMES, Field, Fields, arrow_schema, arrow_type
-from binlogkit.frames.fields.rows import CHANGELOG
+from binlogkit.frames.fields.field import TIMES, Field, Fields, arrow_type
+from binlogkit.frames.flat_cells import CELLS_TYPE
 
 Decimals: TypeAlias = Literal["exact", "float"]
 
@@ -174,11 +174,9 @@ def _raw_text(cells: list[dict[str, Any]]) -> str:
     return json.dumps(cells, ensure_ascii=False)
 
 
-#: The type of ``_cells``.
-_CELLS = arrow_schema(CHANGELOG).field("_cells").type
 _TYPES = pa.types
 _BY_TYPE: list[tuple[Callable[[Any], bool], Callable[[Any], Any]]] = [
-    (_CELLS.equals, _raw_texts),
+    (CELLS_TYPE.equals, _raw_texts),
     (_TYPES.is_string, _texts),
     (_TYPES.is_large_string, _texts),
     (_TYPES.is_floating, _plain),

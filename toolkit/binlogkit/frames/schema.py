@@ -25,6 +25,7 @@ it rests on suppositions ``binlogkit:supposed`` (JSON list of their names).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
@@ -127,6 +128,13 @@ def supposed_of(name: tuple[str, str], images: pa.StructArray) -> Iterator[Suppo
             lowest = pc.min(images.field(i)).as_py()
             if lowest is not None and lowest < 0:
                 yield Supposition.of_sign(*name, field.name)
+
+
+def key_columns(schema: pa.Schema) -> list[str]:
+    """The names of the columns that identify a row in batches of a schema; none: it has no key, or
+    says nothing of one."""
+    found: list[str] = json.loads((schema.metadata or {}).get(b"binlogkit:key", b"[]"))
+    return found
 
 
 def undecodable_cells(batch: pa.RecordBatch) -> int:

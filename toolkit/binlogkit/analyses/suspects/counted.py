@@ -12,6 +12,7 @@ from binlogkit.analyses.suspects.stated import unconditional
 from binlogkit.analyses.suspects.units import (
     OFTEN,
     OPS,
+    WINDOW,
     Coded,
     Integers,
     Units,
@@ -147,9 +148,9 @@ class RowSuspects:
         groups = self._units.group[places]
         for group in np.unique(groups).tolist():
             those = places[groups == group]
-            seen = {self._units.occasion(at) for at in those.tolist()}
+            seen = {*(self._units.time[those] // WINDOW).tolist()}
             for here in self._units.joined(those):
-                others = elsewhere(self._units.occasion(int(here[0])), seen)
+                others = elsewhere(int(self._units.time[here[0]]) // WINDOW, seen)
                 if others < OFTEN:
                     kind = 1.0 if self._units.group[here[0]] % 3 else _RECOMPUTED
                     self._note(here.tolist(), rule, kind / (1 + others))

@@ -32,7 +32,14 @@ class Jobs:
         )
         self._units = counted.units
         self._numbers = {name: number for number, name in enumerate(counted.tables)}
-        self._boundaries = boundaries
+        self._grown: dict[TableId, list[tuple[int, bool, bool]]] = {}
+        for b in boundaries:
+            here = None if b.tx is None else self._of(b.tx)
+            columns = b.alteration is not None and bool(b.alteration.added)
+            partition = _ADDED.search(b.statement) is not None
+            if here is not None and (columns or partition):
+                grown = int(self._time[here]), columns, partition
+                self._grown.setdefault(b.name, []).append(grown)
         self._known: dict[int, Integers] = {}
 
     def weigh(self, suspects: Iterable[Suspect]) -> None:
@@ -77,19 +84,13 @@ class Jobs:
             inserted = self._inserted(thread, when - WINDOW, when + WINDOW)
             if self._units.rows[inserted].sum() >= _AS_MANY * suspect.rows:
                 suspect.less(0.4, "the same connection inserted as many rows")
-        for b in self._boundaries:
-            if b.tx is None or (here := self._of(b.tx)) is None or b.name not in suspect.names:
-                continue
-            near = 0 <= when - self._time[here] <= _HOUR
-            added = near and b.alteration is not None and b.alteration.added
-            if suspect.op == "update" and added:
+        drops = _DROPPED.search(suspect.what[0] if suspect.what else "")
+        for time, columns, partition in (g for n in suspect.names for g in self._grown.get(n, ())):
+            near = 0 <= when - time <= _HOUR
+            if near and columns and suspect.op == "update":
                 suspect.less(0.3, "the table had got new columns just before")
                 return
-            if (
-                near
-                and _DROPPED.search(suspect.what[0] if suspect.what else "")
-                and (_ADDED.search(b.statement))
-            ):
+            if near and partition and drops:
                 suspect.less(0.5, "another partition had been added just before")
                 return
 

@@ -72,11 +72,11 @@ class StatedSuspects:
     def find(self) -> Iterator[Suspect]:
         """The suspects."""
         found = [(b, s) for b in self._all for s in self._judged(b)]
-        seen: dict[tuple[str, str], set[tuple[int, int]]] = {}
+        seen: dict[tuple[str, str], set[int]] = {}
         for b, suspect in found:
-            seen.setdefault(self._kind(b, suspect), set()).add(self._occasion(b))
+            seen.setdefault(self._kind(b, suspect), set()).add(self._window(b))
         for b, suspect in found:
-            others = elsewhere(self._occasion(b), seen[self._kind(b, suspect)])
+            others = elsewhere(self._window(b), seen[self._kind(b, suspect)])
             if others:
                 suspect.less(1 / (1 + others), "the like was done at other times, too")
             if others < OFTEN:
@@ -87,9 +87,8 @@ class StatedSuspects:
         done = self._transactions.get(-1 if b.tx is None else b.tx, {})
         return done.get("thread_id") or -1, done.get("timestamp") or 0
 
-    def _occasion(self, b: Boundary) -> tuple[int, int]:
-        thread, time = self._moment(b)
-        return thread, time // WINDOW
+    def _window(self, b: Boundary) -> int:
+        return self._moment(b)[1] // WINDOW
 
     def _kind(self, b: Boundary, suspect: Suspect) -> tuple[str, str]:
         """What is alike: a rule, and a table's name but for its numbers."""
@@ -193,7 +192,7 @@ def stated(statements: Iterable[Mapping[str, Any]], count: int) -> Iterator[Susp
     found = []
     for (kind, _), rows in kinds.items():
         times = {(int(row["thread_id"]), int(row["timestamp"]) // WINDOW) for row in rows}
-        others = elsewhere(min(times), times)
+        others = elsewhere(min(times)[1], {window for _, window in times})
         if others < OFTEN:
             found.append((kind, others, rows))
     texts = sum(len(rows) for kind, _, rows in found if kind.startswith("dml"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from math import log
 from typing import Any, NamedTuple
@@ -107,27 +107,26 @@ def unusual(units: Units, least: int) -> Iterator[Unusual]:
 
 
 def _of_group(units: Units, order: Integers, least: int, usual: int) -> Iterator[Unusual]:
-    seen: set[tuple[int, int]] = set()
-    next_at = len(order) - 1
+    seen: set[int] = set()
+    next_at, windows = len(order) - 1, units.time[order] // WINDOW
     for at in range(len(order) - 1, max(-1, len(order) - 1 - _LOOKED_AT), -1):
         if (rows := int(units.rows[order[at]])) < least:
             return
         while next_at >= 0 and units.rows[order[next_at]] * _ALIKE >= rows:
-            seen.add(units.occasion(int(order[next_at])))
+            seen.add(int(windows[next_at]))
             next_at -= 1
-        others = elsewhere(units.occasion(int(order[at])), seen)
+        others = elsewhere(int(windows[at]), seen)
         if others < OFTEN:
             much = min(1.0, log(rows / usual) / log(_TIMES)) / (1 + others)
             yield Unusual(int(order[at]), much, usual)
 
 
-def elsewhere(own: tuple[int, int], seen: set[tuple[int, int]]) -> int:
-    """How many occasions are not this one, or beside it.
+def elsewhere(window: int, seen: Set[int]) -> int:
+    """How many different windows are not this one, or beside it.
 
     Those of a daily job count once for what happens at another time of the day.
     """
-    _, window = own
-    others = list({when for _, when in seen if abs(when - window) > 1})
+    others = [when for when in seen if abs(when - window) > 1]
     if len(others) >= OFTEN and all(_hours(when, others[0]) for when in others):
         return len(others) if _hours(window, others[0]) else 1
     return len(others)

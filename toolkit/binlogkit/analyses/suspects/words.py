@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from binlogkit.analyses._cells import Cells, image_cells
 from binlogkit.analyses.suspects.rules import Suspect
 from binlogkit.frames.records import cell_values
+from binlogkit.frames.schema import key_columns
 
 _MANY = 3  # different values before that make one value after them suspicious
 _SHARE = 0.9  # of the rows in which a column was changed
@@ -97,7 +98,7 @@ class Images:
     def take(self, batch: pa.RecordBatch, *, like: bool = False) -> None:
         """Take changes of the suspect's table and operation; ``like``: of those it is like."""
         before = image_cells(batch, "before")
-        key = json.loads((batch.schema.metadata or {}).get(b"binlogkit:key", b"[]"))
+        key = key_columns(batch.schema)
         if self._suspect.like:
             self._remember(batch, before, key, self._first[like])
         if like:
@@ -123,7 +124,7 @@ class Images:
 
     def insert(self, batch: pa.RecordBatch) -> None:
         """Take what was inserted into the table on the day before."""
-        key = json.loads((batch.schema.metadata or {}).get(b"binlogkit:key", b"[]"))
+        key = key_columns(batch.schema)
         cells = image_cells(batch, "after")
         array = cells[(key or [*cells])[0]].array if len(key) < 2 else pa.nulls(0)
         if pa.types.is_integer(array.type) and array.null_count < len(array):

@@ -15,6 +15,7 @@ from binlogkit.analyses._change import CHANGE
 from binlogkit.analyses.undoing.plans import Chosen, PlanColumns, Plans
 from binlogkit.frames.fields.field import fields, to_table
 from binlogkit.frames.records import struct_records
+from binlogkit.frames.schema import key_columns
 
 SHOWN = fields(
     *CHANGE,
@@ -53,8 +54,7 @@ def _rows(made: PlanColumns) -> Iterator[Row]:
     names = ["seq", *(f.name for f in SHOWN if f.name in changes.schema.names)]
     places = changes.select([n for n in names if n not in ("before", "after")]).to_pylist()
     before, after = (_images(made, side) for side in (0, 1))
-    metadata = changes.schema.metadata or {}
-    key = json.loads(metadata.get(b"binlogkit:key", b"[]"))
+    key = key_columns(changes.schema)
     new, guards, later = (_cells(part, count) for part in (made.set, made.where, made.later))
     skipped = np.zeros(count, np.bool_) if made.skipped is None else made.skipped
     for i, place in enumerate(places):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from binlogkit.constants import TableId
+from binlogkit.frames.schema import key_columns
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.schema import TableDefinition
 
@@ -254,6 +255,7 @@ def _without(batch: pa.RecordBatch, seqs: Integers) -> pa.RecordBatch:
 def _keyless_or_partial(batch: pa.RecordBatch) -> bool:
     """Whether changes before the chosen ones matter, too: to count equal rows, or to complete later
     images."""
-    key = (batch.schema.metadata or {}).get(b"binlogkit:key", b"[]")
     states = (batch["before_state"], batch["after_state"])
-    return key == b"[]" or any(state.null_count < batch.num_rows for state in states)
+    return not key_columns(batch.schema) or any(
+        state.null_count < batch.num_rows for state in states
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ import pyarrow as pa
 from binlogkit.analyses.point_in_time.codes import Integers, runs
 from binlogkit.analyses.undoing.dependents.events import ChangedCells, TableChanges
 from binlogkit.constants import TableId
-from binlogkit.frames.schema import common_types
+from binlogkit.frames.schema import common_types, key_columns
 from binlogkit.rows.schema import TableDefinition
 
 #: What is kept of changes besides their images.
@@ -42,9 +41,9 @@ class Gathered:
         for name, found in by_name.items():
             parts = _in_order(found)
             last = parts[-1].schema
-            key = json.loads((last.metadata or {}).get(b"binlogkit:key", b"[]"))
+            named = key_columns(last)
             there = {field.name for field in last.field("after").type}
-            key = tuple(key) if set(key) <= there else ()
+            key = tuple(named) if set(named) <= there else ()
             events = TableChanges(
                 name, key, tuple(known.get(name, ())), [*map(ChangedCells.of, parts)], first
             )

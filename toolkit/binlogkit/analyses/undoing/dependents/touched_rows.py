@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.frames.schema import key_columns
 
 
 def among(values: Any, known: Any) -> Flags:
@@ -21,7 +21,7 @@ def among(values: Any, known: Any) -> Flags:
 
 def key_column(batch: pa.RecordBatch) -> pa.Field | None:
     """The single column of a table's key if it is a number, which equals only itself; else None."""
-    key = json.loads((batch.schema.metadata or {}).get(b"binlogkit:key", b"[]"))
+    key = key_columns(batch.schema)
     found = [field for field in batch.schema.field("after").type if [field.name] == key]
     plain = [field for field in found if pa.types.is_integer(field.type)]
     return pa.field(plain[0].name, plain[0].type) if plain else None
