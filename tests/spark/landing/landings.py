@@ -1,22 +1,17 @@
-"""Landings whose tasks run here, one after the other, and what is in their tables then."""
+"""Landings whose tasks run in this process, and what is in their tables then."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from binlogkit.log import open_log
 from binlogkit.log.index import Index
+from binlogkit.spark.landing.door import in_threads
 from binlogkit.spark.landing.landing import Arrived, Terms, land_logs
 from binlogkit.spark.landing.reading import read
-from binlogkit.spark.landing.writing import Done, Job, write
-from binlogkit.spark.splits.plan import Split
 
-
-def run_here(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[Done]:
-    for task in tasks:
-        yield write(job, task)
+run_here = in_threads(2)
 
 
 def land(source: Any, out: Path, terms: Terms | None = None, **sizes: Any) -> Arrived:
@@ -25,9 +20,7 @@ def land(source: Any, out: Path, terms: Terms | None = None, **sizes: Any) -> Ar
     log, terms = open_log(source, **options), terms or Terms()
     return land_logs(
         log, out, terms, run=sizes.pop("run", run_here),
-        updated=lambda folder: Index(folder, queries=not terms.masks.masks).update(
-            log.carriers, log.options
-        ),
+        updated=lambda folder: Index(folder, queries=not terms.masks.masks).update(log.carriers),
         **sizes,
     )  # fmt: skip
 

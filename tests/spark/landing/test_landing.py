@@ -217,7 +217,8 @@ def prepared_before() -> list[str]:
 def test_a_table_or_a_mask_that_is_in_no_log(tmp_path: Path) -> None:
     """The log does not count as landed then."""
     for terms, said in (
-        (Terms(tables=("bank.acount",)), "no log has a table bank.acount"),
+        (Terms(tables=("bank.acount",)), "no log has a table bank.acount: nothing of it can land"),
+        (Terms(exclude=("bank.acount",)), "no log has a table bank.acount: it is not excluded"),
         (Terms(masks=parse_masks(["bank.acount.owner=drop"])), "is for no table in these logs"),
         (Terms(masks=parse_masks(["bank.account.ownr=drop"])), "is for no column in these logs"),
     ):

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from binlogkit.cli.engine import engine_options, spark_of
 from binlogkit.cli.help import Command
-from binlogkit.cli.options import input_options, open_input
+from binlogkit.cli.options import input_options, open_stored
+from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.log.index import Index
 
@@ -15,6 +17,7 @@ from binlogkit.log.index import Index
 @click.command("index", cls=Command)
 @input_options
 @click.option("--out", required=True, metavar="DIR", help="The index: made, or brought up to date.")
+@engine_options("auto", "local", "spark")
 def command(out: str, **arguments: Any) -> int:
     """Index logs: read those that are new to DIR or have changed.
 
@@ -23,8 +26,12 @@ def command(out: str, **arguments: Any) -> int:
     its ends has changed. Logs that are damaged, or cannot be kept, are named, and the exit status
     is 1.
     """
-    log = open_input(arguments)
-    told = Index(out).update(log.carriers, log.options)
+    arrow_without_pandas()
+    from binlogkit.spark.indexing import index_logs
+
+    log, storage = open_stored(arguments)
+    spark = spark_of(arguments, log.carriers, lambda: Index(out).unknown(log.carriers))
+    told = index_logs(spark, log.carriers, out, storage)
     note(f"{told.knew} logs known, {told.read} read")
     for file, reason in told.left.items():
         complain(f"{file} is not kept: {reason}")

@@ -1,4 +1,4 @@
-"""``binlogkit land``: logs into Delta tables, on Spark."""
+"""``binlogkit land``: logs into Delta tables."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.engine import engine_options, spark_of
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import input_options, open_stored
+from binlogkit.cli.progress import batches_done
+from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--mask-key", metavar="FILE", help="The key of the hashes, 16 bytes or more.")
 @click.option("--current", is_flag=True, help="Also keep tables of the current rows.")
 @click.option("--compact", is_flag=True, help="Also make few files of many small ones.")
-@click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
+@engine_options("auto", "local", "spark")
 def command(
     out: str,
     tables: tuple[str, ...],
@@ -39,7 +42,6 @@ def command(
     mask_key: str | None,
     current: bool,
     compact: bool,
-    master: str,
     **arguments: Any,
 ) -> int:
     """Land the committed changes of logs that have not landed in DIR.
@@ -49,15 +51,17 @@ def command(
     landing, the next one resumes where it ended, and no change is there twice. Tables and masks are
     the same in all landings of a folder.
     """
-    from binlogkit.spark import session
-    from binlogkit.spark.landing.door import land_on
+    arrow_without_pandas()
+    from binlogkit.spark.landing.door import check, fresh_logs, land_on
     from binlogkit.spark.landing.landing import Terms
     from binlogkit.spark.landing.masks import parse_masks
 
-    log, storage = open_stored(arguments)
     terms = Terms(tables, exclude, parse_masks(masks, mask_key))
+    check(out, terms)
+    log, storage = open_stored(arguments)
+    spark = spark_of(arguments, log.carriers, lambda: fresh_logs(log, out))
     arrived = land_on(
-        session(master=master), log, out, terms, storage, current=current, compact=compact
+        spark, log, out, terms, storage, current=current, compact=compact, reached=batches_done()
     )
     for line in _waiting(arrived.waiting):
         complain(line)

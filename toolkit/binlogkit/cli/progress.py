@@ -86,6 +86,23 @@ def ended_by(records: Iterator[T], output: str | os.PathLike[str]) -> Iterator[T
         yield record
 
 
+def batches_done() -> Callable[[int, int], None]:
+    """Draws how many bytes of a batch are done, where standard error is a terminal."""
+    total = 0
+
+    def reached(done: int, of: int) -> None:
+        nonlocal total
+        if sys.stderr is None or not sys.stderr.isatty():
+            return
+        if not _meters or total != of:
+            end_progress()
+            _meters.append(_Meter(of))
+            total = of
+        _meters[-1].reached(0, done)
+
+    return reached
+
+
 class _Counted(Layer):
     """A file, read from its beginning on, that reports to a meter how far it was read."""
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.engine import engine_options, spark_of
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
-    apply,
     base_options,
     index_option,
     input_options,
@@ -26,23 +26,11 @@ from binlogkit.errors import UsageError
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from binlogkit.log.states.table_state import TableState
     from binlogkit.reports.output import Output
     from binlogkit.spark.landing import Landing
 
 _LOG = logging.getLogger(__name__)
-_engine_options = apply(
-    click.option(
-        "--engine",
-        type=click.Choice(["local", "spark"]),
-        default="local",
-        show_default=True,
-        help="Where it runs: this process, or Spark's tasks.",
-    ),
-    click.option("--master", metavar="URL", help="The Spark master; else local[*]."),
-)
 
 
 @click.command("state", cls=Command)
@@ -55,7 +43,7 @@ _engine_options = apply(
 @base_options
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @index_option
-@_engine_options
+@engine_options("local", "spark")
 @output_options
 def command(**arguments: Any) -> int:
     """One record per row that the table held: its values, and the unknown columns.
@@ -68,7 +56,7 @@ def command(**arguments: Any) -> int:
     from binlogkit.reports.text import write_state, write_states
 
     landing = _landing_of(arguments)
-    spark = _spark_of(arguments)
+    spark = spark_of(arguments)
     if landing is None:
         arrow_without_pandas()
     output = output_of(arguments)
@@ -177,18 +165,6 @@ def tell_state(
         complain(f"{name}: {text}")
     for assumed in assumes:
         _LOG.info("%s: assumed: %s", name, assumed)
-
-
-def _spark_of(arguments: dict[str, Any]) -> SparkSession | None:
-    """Take the engine out of a command's arguments; Spark's session, where it is Spark."""
-    engine, master = arguments.pop("engine"), arguments.pop("master")
-    if engine != "spark":
-        if master is not None:
-            raise UsageError("--master is of --engine spark")
-        return None
-    from binlogkit.spark import session
-
-    return session(master=master or "local[*]")
 
 
 def _landing_of(arguments: Mapping[str, Any]) -> Landing | None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 #: Minimum bytes of logs that one task reads, unless a log alone has more.
 TASK_BYTES = 256 << 20
+_LEAST = 1 << 20  # of a small log: to open it takes as long as to read so many bytes
 
 
 def index(
@@ -56,7 +57,7 @@ def index(
 
 
 def index_logs(
-    spark: SparkSession,
+    spark: SparkSession | None,
     carriers: Sequence[Carrier],
     out: str | Path,
     storage: StorageOptions,
@@ -64,13 +65,16 @@ def index_logs(
     task_bytes: int = TASK_BYTES,
     queries: bool = True,
 ) -> Updated:
-    """The same for logs that were found; ``storage``: the options for a store's logs."""
+    """The same for logs that were found; ``storage``: the options for a store's logs. Without a
+    session this process reads them."""
     kept = Index(Path(out).absolute(), queries=queries)
+    if spark is None:
+        return kept.update(carriers)
     fresh = kept.unknown(carriers)
-    tasks = list(_tasks([carriers[i] for i in fresh], task_bytes))
+    tasks = list(_tasks(fresh, task_bytes))
     work = _worker(str(kept.folder), queries, carriers[0].keys, storage)
     batches, left, going_on = _run(spark, tasks, work)
-    kept.commit(batches, {place_of(carriers[i]) for i in fresh})
+    kept.commit(batches, set(map(place_of, fresh)))
     for chain in _chains(carriers, going_on):
         kept.commit({}, {place_of(carrier) for carrier in chain})
         told = kept.update(chain)
@@ -86,7 +90,7 @@ def _tasks(carriers: Sequence[Carrier], least: int) -> Iterator[list[str]]:
     for carrier in carriers:
         place = carrier.location or carrier.name
         found.append(str(place) if is_url(place) else place_of(carrier))
-        size += carrier.size or least
+        size += least if carrier.size is None else max(carrier.size, _LEAST)
         if size >= least:
             yield found
             found, size = [], 0

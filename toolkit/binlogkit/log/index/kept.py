@@ -70,10 +70,10 @@ class Index(BatchFolder):
         pairs = (pair for parts in self.known.values() for pair in parts.items())
         return known_ones(stamps, {tuple(stamps): part for part, stamps in pairs})
 
-    def unknown(self, carriers: Sequence[Carrier]) -> list[int]:
-        """Which of the logs are not known in their present state."""
+    def unknown(self, carriers: Sequence[Carrier]) -> list[Carrier]:
+        """The logs that are not known in their present state."""
         known = self._runs(list(map(stamp_or_none, carriers)))
-        return [i for first, end, part in known if not part for i in range(first, end)]
+        return [one for first, end, part in known if not part for one in carriers[first:end]]
 
     def parts(
         self,

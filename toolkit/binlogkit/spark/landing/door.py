@@ -1,22 +1,29 @@
-"""``binlogkit.spark.land``: the tasks of a landing on Spark."""
+"""``binlogkit.spark.land``: a landing, its tasks on Spark or in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.errors import UsageError
+from binlogkit.frames.share_decoding import thread_count
 from binlogkit.log import Log, open_log
+from binlogkit.log.index import Index
+from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
+from binlogkit.sources.carriers.urls import is_url
 from binlogkit.spark.indexing import index_logs
 from binlogkit.spark.landing.compaction import compact as compacted
 from binlogkit.spark.landing.current_tables import keep_current
-from binlogkit.spark.landing.format import FORMAT, results_of, source_of
-from binlogkit.spark.landing.journal import last_begun
+from binlogkit.spark.landing.journal import check_terms, last_begun
 from binlogkit.spark.landing.landing import (
     BATCH_BYTES,
+    LEDGER,
     TASK_BYTES,
     Arrived,
     Run,
@@ -25,7 +32,8 @@ from binlogkit.spark.landing.landing import (
 )
 from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.merging import merge_here, merge_on, merges
-from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job
+from binlogkit.spark.landing.tables import needed
+from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, write
 from binlogkit.spark.splits.plan import Split
 from binlogkit.spark.workers import own_interpreter
 
@@ -34,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def land(
-    spark: SparkSession,
+    spark: SparkSession | None,
     paths: str | Path | Iterable[str | Path],
     out: str | Path,
     *,
@@ -54,6 +62,7 @@ def land(
 ) -> Arrived:
     """Land the committed changes of logs in ``out``, except those that have landed there.
 
+    ``spark``: whose tasks read and write; None: threads of this process, which needs no PySpark.
     ``paths``: what :func:`binlogkit.open` takes, except bytes and open files; ``options``: its
     other arguments; ``out``: a folder that the driver and all workers share, as the logs are.
     ``tables``, ``exclude``: ``db.table`` or ``table``; ``masks``: ``db.table.column=drop``,
@@ -66,12 +75,13 @@ def land(
     EmptyInputError, WriteError, and DamageError before anything of a damaged log lands, unless
     ``on_damage`` is ``report``.
     """
+    terms = Terms(_texts(tables), _texts(exclude), parse_masks(masks, mask_key_file))
+    check(out, terms)
     named = paths if isinstance(paths, (str, Path)) else list(paths)
     storage = given_options(storage_options)
     log = open_log(
         named, storage_options=storage, keyring=keyring, key_file=key_file, **options
     )  # fmt: skip
-    terms = Terms(_texts(tables), _texts(exclude), parse_masks(masks, mask_key_file))
     return land_on(
         spark, log, out, terms, storage, current=current, compact=compact,
         batch_bytes=batch_bytes, task_bytes=task_bytes, file_bytes=file_bytes,
@@ -79,7 +89,7 @@ def land(
 
 
 def land_on(
-    spark: SparkSession,
+    spark: SparkSession | None,
     log: Log,
     out: str | Path,
     terms: Terms,
@@ -87,14 +97,17 @@ def land_on(
     *,
     current: bool = False,
     compact: bool = False,
+    reached: Callable[[int, int], None] = lambda _done, _all: None,
     **sizes: int,
 ) -> Arrived:
-    """The same for a log that is open; ``storage``: options for files in a store."""
+    """The same for a log that is open; ``storage``: options for files in a store; ``reached``: as
+    for :func:`land_logs`."""
     folder = Path(out).absolute()
+    run = in_threads(thread_count(log.options.threads)) if spark is None else on_spark(spark)
 
     def lands() -> Arrived:
         return land_logs(
-            log, folder, terms, run=on_spark(spark),
+            log, folder, terms, run=run, reached=reached,
             updated=lambda ledger: index_logs(
                 spark, log.carriers, ledger, storage, queries=not terms.masks.masks
             ),
@@ -103,7 +116,7 @@ def land_on(
 
     arrived = lands()
     if current and last_begun(folder):
-        merge = merge_on(spark) if merges(spark) else merge_here
+        merge = merge_on(spark) if spark is not None and merges(spark) else merge_here
         arrived = replace(arrived, current=keep_current(folder, merge=merge, again=lands))
     if compact:
         made = sizes.get("file_bytes", FILE_BYTES)
@@ -111,12 +124,39 @@ def land_on(
     return arrived
 
 
+def check(out: str | Path, terms: Terms) -> None:
+    """UsageError: a landing with these settings cannot go there; before Spark is started."""
+    needed()
+    if is_url(str(out)):
+        raise UsageError(f"a landing goes to a folder, not to {out}")
+    check_terms(Path(out).absolute(), terms.told)
+
+
+def fresh_logs(log: Log, out: str | Path) -> list[Carrier]:
+    """The logs that the ledger of a landing does not know as they are now."""
+    return Index(Path(out).absolute() / LEDGER).unknown(log.carriers)
+
+
 def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
+def in_threads(threads: int) -> Run:
+    """Runs tasks in threads of this process: decoding and Parquet do not hold the interpreter."""
+
+    def run(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[Done]:
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                yield from pool.map(partial(write, job), tasks)
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    return run
+
+
 def on_spark(spark: SparkSession) -> Run:
     """Runs tasks on Spark, a partition each."""
+    from binlogkit.spark.landing.format import FORMAT, results_of, source_of
 
     def run(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[Done]:
         if not tasks:

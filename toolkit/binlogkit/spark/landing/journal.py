@@ -24,7 +24,7 @@ from binlogkit.errors import InputError, UsageError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import LANDED, LANDING, WAITING
 from binlogkit.spark.landing.spans import Span
-from binlogkit.spark.landing.tables import APPLICATION, commit, last_batch, make, opened
+from binlogkit.spark.landing.tables import APPLICATION, commit, files_of, last_batch, make, opened
 from binlogkit.spark.landing.waiting import Waiting
 from binlogkit.spark.landing.writing import Written
 
@@ -43,13 +43,7 @@ class Journal:
         make(self._begun, arrow_schema(LANDING), [], text)
         make(self._done, arrow_schema(LANDED), [])
         make(folder / _WAITING, arrow_schema(WAITING), [])
-        before = read_terms(folder)
-        for name, value in told.items():
-            if before.get(name) != value:
-                raise UsageError(
-                    f"this landing was begun with {name} {_said(before.get(name))}, not "
-                    f"{_said(value)}: land it elsewhere"
-                )
+        check_terms(folder, told)
 
     def read(self) -> tuple[int, bool, list[Span]]:
         """The number of the last batch that was begun, whether it is done, and all spans."""
@@ -96,6 +90,17 @@ def read_terms(folder: Path) -> dict[str, Any]:
     return told
 
 
+def check_terms(folder: Path, told: Mapping[str, Any]) -> None:
+    """UsageError: the landing in a folder was begun with other settings."""
+    before = read_terms(folder)
+    for name, value in told.items() if before else ():
+        if before.get(name) != value:
+            raise UsageError(
+                f"this landing was begun with {name} {_said(before.get(name))}, not "
+                f"{_said(value)}: land it elsewhere"
+            )
+
+
 def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
     """The result of :meth:`Journal.read`. InputError: nothing has landed in the folder."""
     table = opened(folder / _BEGUN)
@@ -108,7 +113,7 @@ def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
             str(folder),
             "was made by an earlier version of binlogkit: land the logs in a new folder",
         )
-    found = [pq.read_table(path, columns=names) for path in table.file_uris()]
+    found = [pq.read_table(path, columns=names) for path in files_of(table, folder / _BEGUN)]
     rows = [row for one in found for row in one.to_pylist()]
     for row in rows:
         row["tables"] = row["tables"] and tuple(row["tables"])
@@ -119,7 +124,7 @@ def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
 def read_held(folder: Path) -> list[Waiting]:
     """All rows that wait, or have waited."""
     table, schema = opened(folder / _WAITING), arrow_schema(WAITING)
-    paths = [] if table is None else table.file_uris()
+    paths = [] if table is None else files_of(table, folder / _WAITING)
     found = [pq.read_table(path, schema=schema) for path in paths]
     return [Waiting(**row) for one in found for row in one.to_pylist()]
 
@@ -139,7 +144,7 @@ def last_begun(folder: Path) -> int:
 def read_landed(folder: Path) -> pa.Table:
     """The files that landed, a row each (docs/landing.md)."""
     table, schema = opened(folder / _DONE), arrow_schema(LANDED)
-    paths = [] if table is None else table.file_uris()
+    paths = [] if table is None else files_of(table, folder / _DONE)
     found = [pq.read_table(path, columns=schema.names).cast(schema) for path in paths]
     return pa.concat_tables([schema.empty_table(), *found])
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -80,14 +81,15 @@ class Terms:
         return Filters.build(table=self.tables or None, exclude_table=self.exclude or None)
 
     def check(self, joined: Joined) -> None:
-        """UsageError: a table that is to land is in no log."""
+        """UsageError: a table that is to land, or not to land, is in no log."""
         known = {*joined.schemas}
         for one in joined.happened or ():
             known |= {(change.db, change.table) for change in one.changes}
-        for table in self.tables:
+        for table in (*self.tables, *self.exclude):
             wanted = Filters.build(table=table)
             if not any(wanted.wants_table(*name) for name in known):
-                raise UsageError(f"no log has a table {table}: nothing of it can land")
+                told = "nothing of it can land" if table in self.tables else "it is not excluded"
+                raise UsageError(f"no log has a table {table}: {told}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +120,13 @@ def land_logs(
     *,
     run: Run,
     updated: Callable[[Path], Updated],
+    reached: Callable[[int, int], None] = lambda _done, _all: None,
     batch_bytes: int = BATCH_BYTES,
     task_bytes: int = TASK_BYTES,
     file_bytes: int = FILE_BYTES,
 ) -> Arrived:
     """Land what has not landed of a log; ``run``: runs tasks; ``updated``: updates the ledger in a
-    folder.
+    folder; ``reached``: is told how many bytes of a batch's logs are done, and how many it has.
 
     Errors: those of :func:`binlogkit.spark.land`.
     """
@@ -137,7 +140,8 @@ def land_logs(
     for part in parts:
         if part.unreadable is not None and log.options.on_damage == "stop":
             raise part.unreadable
-    named = bool(terms.tables or terms.masks.masks)  # by names that DDL tells and changes
+    # By names that DDL tells and changes.
+    named = bool(terms.tables or terms.exclude or terms.masks.masks)
     joined = Joined(parts, log.options, size=task_bytes, happening=named)
     terms.check(joined)
     masks = follow(terms.masks, joined)
@@ -167,7 +171,7 @@ def land_logs(
                 continue
         arrived.missing.extend(spans.left_out(batch))
         tasks = list(tasks_of(spans.splits(batch), task_bytes))
-        written = _land(job, run, tasks, journal, number, batch[0])
+        written = _land(job, _watched(run, reached), tasks, journal, number, batch[0])
         journal.finish(number, written)
         batches += 1
         for one in written:
@@ -267,6 +271,18 @@ def _land(
         if not land_files(out / folder, number, files):  # it is there already
             _drop(out, files)
     return written
+
+
+def _watched(run: Run, reached: Callable[[int, int], None]) -> Run:
+    """The same, and how far it is."""
+
+    def watched(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[Done]:
+        sizes = [sum((one.stop or one.start) - one.start for one in task) for task in tasks]
+        for done, size in zip(run(job, tasks), accumulate(sizes), strict=True):
+            reached(size, sum(sizes))
+            yield done
+
+    return watched
 
 
 def _drop(out: Path, files: Iterable[Written]) -> None:

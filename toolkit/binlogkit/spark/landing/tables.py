@@ -7,9 +7,11 @@ second commit of it, by a repeated or concurrent landing, fails, and its files d
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 #: The application whose transactions number batches.
 APPLICATION = "binlogkit"
 _ATTEMPTS = 100
+#: What a path for deltalake (1.6.6) cannot have: it decodes escapes, and takes the rest for syntax.
+_UNTAKEN = re.compile(r"[\x00-\x1f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 
 
 def needed() -> None:
@@ -35,10 +39,21 @@ def needed() -> None:
 
 
 def opened(folder: Path) -> DeltaTable | None:
-    """An existing table."""
+    """An existing table. UsageError: the library cannot have a table there."""
     from deltalake import DeltaTable
 
+    if _UNTAKEN.search(str(folder)):
+        raise UsageError(
+            "a landing's path has no control character, no [ ] \\ ^ |, no % before two hex "
+            f"digits, and is UTF-8: not {str(folder)!r}"
+        )
     return DeltaTable(folder) if DeltaTable.is_deltatable(str(folder)) else None
+
+
+def files_of(table: DeltaTable, folder: Path) -> list[Path]:
+    """The files of a table that count."""
+    actions = pa.table(table.get_add_actions(flatten=True))
+    return [folder / unquote(path) for path in actions["path"].to_pylist()]
 
 
 def last_batch(folder: Path) -> int:

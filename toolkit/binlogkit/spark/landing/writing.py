@@ -41,6 +41,7 @@ from binlogkit.spark.splits.plan import Scan, Split
 FILE_BYTES = 256 << 20
 _GROUP_BYTES = 32 << 20  # of a row group in memory
 _OPEN_FILES = 64
+_LEAST = 256 << 10  # bytes of a small split: to open its log takes as long as to read so many
 _NO_SOURCE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -291,7 +292,7 @@ def tasks_of(splits: Iterable[Split], least: int) -> Iterator[list[Split]]:
     size = 0
     for split in splits:
         found.append(split)
-        size += least if split.stop is None else split.stop - split.start
+        size += least if split.stop is None else max(split.stop - split.start, _LEAST)
         if size >= least:
             yield found
             found, size = [], 0

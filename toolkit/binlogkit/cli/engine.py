@@ -1,0 +1,75 @@
+"""Where a command does its work: in this process, or in Spark's tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from binlogkit.cli.options import apply
+from binlogkit.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from binlogkit.sources.carriers import Carrier
+
+#: Bytes of logs to be read from which ``auto`` is Spark. Its start takes as long as this process
+#: takes for a gigabyte and more, and one machine's tasks do not read faster than its threads
+#: (docs/landing.md has the figures).
+SPARK_BYTES = 4 << 30
+
+
+def engine_options(*engines: str) -> Callable[[Any], Any]:
+    """``--engine``, by default the first of ``engines``, and ``--master``."""
+    told = {
+        "auto": f"auto: this process below {SPARK_BYTES >> 30} GiB of new logs, else Spark",
+        "local": "local: this process",
+        "spark": "spark: Spark's tasks",
+    }
+    return apply(
+        click.option(
+            "--engine",
+            type=click.Choice(engines),
+            default=engines[0],
+            show_default=True,
+            help=f"{'; '.join(told[engine] for engine in engines)}.",
+        ),
+        click.option("--master", metavar="URL", help="The Spark master; else local[*]."),
+    )
+
+
+def spark_of(
+    arguments: dict[str, Any],
+    carriers: Iterable[Carrier] = (),
+    fresh: Callable[[], Sequence[Carrier]] = tuple,
+) -> SparkSession | None:
+    """Take the engine out of a command's arguments; Spark's session, where it is Spark.
+
+    ``carriers``: the logs, of which those that are not there are told before Spark starts;
+    ``fresh``: gives those that are to be read, for ``auto``. Errors: UsageError (a master without
+    Spark, no PySpark, no Java), InputError.
+    """
+    engine, master = arguments.pop("engine"), arguments.pop("master")
+    if engine == "auto":
+        engine = "spark" if master is not None or _large(fresh) else "local"
+    if engine == "local":
+        if master is not None:
+            raise UsageError("--master is of --engine spark")
+        return None
+    for carrier in carriers:
+        if carrier.size is None:
+            with carrier.content():
+                pass
+    from binlogkit.spark import session
+
+    return session(master=master or "local[*]")
+
+
+def _large(fresh: Callable[[], Sequence[Carrier]]) -> bool:
+    """Whether logs are so large that Spark, if it is there, reads them sooner."""
+    if find_spec("pyspark") is None:
+        return False
+    return sum(carrier.size or 0 for carrier in fresh()) >= SPARK_BYTES
