@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import binlogkit as bk
+from binlogkit.errors import UndeterminedError
 from binlogkit.log.log import Log
 from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.servers import Server, ServerSpec
 from tests.servers import SERIES
+from tests.waiting import until
 
 pytestmark = [pytest.mark.server, pytest.mark.gate(1)]
 
@@ -67,6 +70,22 @@ def test_a_base_of_before_the_start(restarted: Server, tmp_path: Path) -> None:
     later = bk.open([*log.files[1:]])
     after = later.state("m.lost", base=str(tmp_path / "base.parquet"))
     assert (before.rows.num_rows, after.rows.num_rows) == (2, 0)
+
+
+def test_live_tables(restarted: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("binlogkit.livestate.live._TOGETHER", 1)  # each transaction is a moment
+    log, tables, compared = _opened(restarted, tmp_path), ["m.lost", "m.used", "m.kept"], 0
+    with bk.live(log, tables, wait=False, history=1 << 20) as live:
+        until(lambda: live.ended, "the logs' end")
+        for moment in live.moments[1:]:
+            for table in tables:
+                with suppress(UndeterminedError):  # it was not there yet
+                    state = live.state(table, at=moment)
+                    wanted = log.state(table, at=(moment.file, moment.pos))
+                    assert state.determined == wanted.determined, (table, moment)
+                    assert [*state.records()] == [*wanted.records()], (table, moment)
+                    compared += state.determined
+    assert compared > 15
 
 
 def test_through_an_index(restarted: Server, tmp_path: Path) -> None:

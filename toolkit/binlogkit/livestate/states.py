@@ -40,6 +40,7 @@ def state_of(name: TableId, shown: Shown, moment: Moment, assumes: tuple[str, ..
         found = pa.table(
             {n: empty[n] if n in empty.column_names else found[n] for n in found.column_names}
         )
+    sound = all(shown.findings["determined"].to_pylist())
     reach = Reach((moment.file,), pa.table({}), frozenset(), None)
     position = (moment.file, moment.pos) if moment.file else None
     return assembled(
@@ -48,7 +49,7 @@ def state_of(name: TableId, shown: Shown, moment: Moment, assumes: tuple[str, ..
         shown.findings,
         columns=columns,
         key=key,
-        replayed=True,
+        replayed=sound,
         doubts=[doubt("live", text) for text in doubts],
         assumes=assumes,
         reach=reach,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,9 @@ from binlogkit.analyses.point_in_time.result import base_changes, state_table
 from binlogkit.analyses.point_in_time.unlogged import CONTRADICTIONS
 from binlogkit.constants import TableId
 from binlogkit.errors import LimitError, UndeterminedError
+from binlogkit.log.states.doubts import of_engine
 from binlogkit.log.states.forwards import transactional_of
+from binlogkit.log.states.restarts import ENGINE as MEMORY
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.transactions import Outcome
@@ -145,22 +148,31 @@ class LiveTables:
         self._follow_cascades()
         if self._cascading:
             self._unchecked += step.unchecked
-        boundaries = sorted(
-            (
-                boundary_of(record, change)
-                for record, change in step.boundaries
-                if record["tx"] is None or record["tx"] in counted
-            ),
-            key=lambda b: b.seq,
-        )
+        boundaries = [
+            boundary_of(record, change)
+            for record, change in step.boundaries
+            if record["tx"] is None or record["tx"] in counted
+        ]
         changes = self._begin(batches, boundaries, step.gaps)
-        for boundary in boundaries:
-            before, batches = _cut(batches, boundary.seq)
+        happened: list[tuple[int, Boundary | None]] = [(b.seq, b) for b in boundaries]
+        happened += [(seq, None) for seq in step.restarts]
+        for seq, boundary in sorted(happened, key=itemgetter(0)):
+            before, batches = _cut(batches, seq)
             self._take(before)
-            self._happen(boundary, changes)
+            for one in self._emptied(seq, step) if boundary is None else [boundary]:
+                self._happen(one, changes)
         self._take(batches)
         self._replay.finish()
         return self._end(changes)
+
+    def _emptied(self, seq: int, step: Step) -> list[Boundary]:
+        """What a server's start does to tables of the MEMORY engine: it logs it when they are next
+        used."""
+        return [
+            Boundary(seq, None, step.file, 0, None, name, "truncate", None, "")
+            for name, fold in self._replay.tables.items()
+            if fold.definition is not None and (fold.definition.engine or "").upper() == MEMORY
+        ]
 
     def _counting(self, step: Step, counted: set[int], rolled_back: set[int]) -> list[Any]:
         """The changes that count by now, of this step and of those that it decides."""
@@ -310,6 +322,8 @@ class LiveTables:
         found = [*self._all_doubts, *self._doubts.get(name, ())]
         if not fold.complete:
             found.append(KINDS["no_beginning"])
+        engine = None if fold.definition is None else fold.definition.engine
+        found += [one["meaning"] for one in of_engine(engine)]
         found += fold.findings.undetermined(apart)
         for child, parent in self._not_followed(name):
             told = f"{'.'.join(child)} changes with {'.'.join(parent)} by a foreign key, which is"

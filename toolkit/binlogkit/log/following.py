@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 import numpy as np
 
+from binlogkit.constants import BINLOG_MAGIC
 from binlogkit.errors import DamageError, LimitError, LostConnectionError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.streams import Batch
@@ -27,8 +28,9 @@ from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.prepared import Prepared
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.settling import OUTCOMES
-from binlogkit.rows.soundness import Gap, Gaps, Soundness
+from binlogkit.rows.soundness import FileFacts, Gap, Gaps, Soundness
 from binlogkit.rows.transactions import Outcome
+from binlogkit.rows.window import SEQ_SHIFT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +61,8 @@ class Step:
     ``unknown_xa``: decisions for XA transactions that were prepared before the start; ``batches``:
     row changes, in the order of the log within each table; ``boundaries``: what happens to tables,
     each with what it did; ``unchecked``: the rows events that were written with foreign_key_checks
-    off; ``statements``: those logged as text; ``gaps``: where changes may be missing up to its end;
+    off; ``restarts``: where the server began a log because it had started again, as ``seq``;
+    ``statements``: those logged as text; ``gaps``: where changes may be missing up to its end;
     ``server_version``: of its log; ``file``, ``pos``: the position after it.
     """
 
@@ -74,6 +77,7 @@ class Step:
     batches: list[Batch] = field(default_factory=list)
     boundaries: list[tuple[Record, TableChange]] = field(default_factory=list)
     unchecked: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    restarts: list[int] = field(default_factory=list)
     statements: list[pa.Table] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     server_version: str = ""
@@ -219,6 +223,11 @@ class Following(Stepped):
         begin = self.reading.start.begin
         return [g for g in self.reading.gaps if (g.code, g.pos) != ("sequence_gap", begin or None)]
 
+    @property
+    def facts(self) -> FileFacts:
+        """What is known of the log that is read now."""
+        return self._gaps.soundness.files[-1]
+
     def has_more(self) -> bool:
         """Whether more has arrived than was handed over."""
         return self.reading.holds_more() or self._logs.pending()
@@ -261,6 +270,7 @@ class _Steps:
         self._changes = RowChanges(reading, asked.wanted, None, most, self._workers, False)
         self._boundaries, self._texts = Boundaries(asked.wanted), Statements(asked.wanted)
         self._prepared = owner.prepared
+        self._file = ""
         self._step = Step()
 
     def run(self) -> Iterator[Step]:
@@ -331,6 +341,7 @@ class _Steps:
         self._boundaries.changes.clear()
         step.unchecked.append(window.unchecked())
         step.server_version = window.server_version or step.server_version
+        self._take_start(window, step)
         self._take_xa(window, step)
         self._texts.take(window)
         records, stretch = window.transactions, window.stretch
@@ -351,6 +362,16 @@ class _Steps:
                 f"{file}: the transaction at {pos} has changes of {held:,} bytes so far, "
                 f"over {self._most:,} (the setting: memory)"
             )
+
+    def _take_start(self, window: Window, step: Step) -> None:
+        from binlogkit.log.states.restarts import starts
+
+        file, before = window.carrier.name, self._file
+        if window.stretch is None or file == before:
+            return
+        self._file = file
+        if (before or self._reading.start.begin <= len(BINLOG_MAGIC)) and starts(self._owner.facts):
+            step.restarts.append(window.stretch.ordinal << SEQ_SHIFT)
 
     def _take_xa(self, window: Window, step: Step) -> None:
         others = set(self._prepared.others)

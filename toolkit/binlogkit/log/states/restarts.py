@@ -31,12 +31,12 @@ def emptied_by(
     for facts in reversed(files):
         if facts.name in touched:
             return None
-        if _starts(facts) and reach.has_begun(facts):
+        if starts(facts) and reach.has_begun(facts):
             return facts
     return None
 
 
-def _starts(facts: FileFacts) -> bool:
+def starts(facts: FileFacts) -> bool:
     """Whether a server's start began the log. RESET MASTER looks alike, but begins with number
     1."""
     number = split_name(facts.name)[2]
