@@ -28,9 +28,11 @@ from binlogkit.constants import TableId
 from binlogkit.errors import LimitError, UndeterminedError
 from binlogkit.log.states.doubts import of_engine
 from binlogkit.log.states.forwards import transactional_of
+from binlogkit.log.states.history import MERGE, Merged
 from binlogkit.log.states.restarts import ENGINE as MEMORY
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.resolve import key_of
+from binlogkit.rows.schema import small_name
 from binlogkit.rows.transactions import Outcome
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from binlogkit.log.following import Step
     from binlogkit.rows.ddl import TableChange
     from binlogkit.rows.schema import TableDefinition
-    from binlogkit.rows.soundness import Gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ class LiveTables:
         self._version = (0, 0, 0)
         self._unchecked: list[np.ndarray[Any, Any]] = [np.zeros(0, np.int64)]
         self._cascading = False
+        self._merged: dict[TableId, Merged] = {}  # MERGE tables that were written
         for name, base in bases.items():
             if base.rows is not None:
                 self._replay.begin(base_changes(base.rows), name)
@@ -121,10 +123,11 @@ class LiveTables:
     def heard(self, record: Any, change: TableChange) -> None:
         """A statement was met: a table that it creates is followed from there on."""
         name = (record["db"] or "", record["table"] or "")
-        if record["action"] == "create" and change.definition is not None:
-            self.filters.names.add(name)
         if record["action"] == "rename" and name in self.filters.names:
-            self.filters.names.add((record["new_db"] or name[0], record["new_table"]))
+            name = (record["new_db"] or name[0], record["new_table"])
+        elif record["action"] != "create" or change.definition is None:
+            return
+        self.filters.names.update({name, small_name(name)})  # rows may have either
 
     def _follow_cascades(self) -> None:
         """Apply foreign key cascades, which servers up to 9.5 do not log."""
@@ -153,7 +156,9 @@ class LiveTables:
             for record, change in step.boundaries
             if record["tx"] is None or record["tx"] in counted
         ]
-        changes = self._begin(batches, boundaries, step.gaps)
+        changes = self._begin(batches, boundaries, step)
+        if step.folded:
+            self._fold_names(step, changes)
         happened: list[tuple[int, Boundary | None]] = [(b.seq, b) for b in boundaries]
         happened += [(seq, None) for seq in step.restarts]
         for seq, boundary in sorted(happened, key=itemgetter(0)):
@@ -164,6 +169,15 @@ class LiveTables:
         self._take(batches)
         self._replay.finish()
         return self._end(changes)
+
+    def _fold_names(self, step: Step, changes: dict[TableId, Change]) -> None:
+        """Call tables as their server stores their names: in small letters, unlike statements."""
+        self.wanted = [*dict.fromkeys(map(small_name, self.wanted))]
+        self._bases = frozenset(map(small_name, self._bases))
+        for name in [one for one in self._replay.tables if one != small_name(one)]:
+            if name not in self._replay.absent:
+                told = Boundary(0, None, step.file, 0, None, name, "rename", small_name(name), "")
+                self._happen(told, changes)
 
     def _emptied(self, seq: int, step: Step) -> list[Boundary]:
         """What a server's start does to tables of the MEMORY engine: it logs it when they are next
@@ -213,7 +227,7 @@ class LiveTables:
         return definition is not None and transactional_of(definition.engine) is False
 
     def _begin(
-        self, batches: list[Any], boundaries: list[Boundary], gaps: list[Gap]
+        self, batches: list[Any], boundaries: list[Boundary], step: Step
     ) -> dict[TableId, Change]:
         """Note the rows of the tables that are about to be touched."""
         touched = {(b["db"][0].as_py(), b["table"][0].as_py()) for b in batches}
@@ -223,8 +237,10 @@ class LiveTables:
         changes = {}
         for name in touched & self._replay.tables.keys():
             fold = self._replay.tables[name]
+            if fold.definition is not None and (fold.definition.engine or "").upper() == MERGE:
+                self._merged.setdefault(name, Merged(0, name, None, step.file, step.pos))
             rows = fold.settled()
-            missing = any(gap.concerns([".".join(name)]) for gap in gaps)
+            missing = any(gap.concerns([".".join(name)]) for gap in step.gaps)
             fold.compares = not missing and not self._doubts_of(name, fold, CONTRADICTIONS)
             rows.deltas = []
             changes[name] = Change(rows.table, rows.table, rows.deltas)
@@ -323,7 +339,7 @@ class LiveTables:
         if not fold.complete:
             found.append(KINDS["no_beginning"])
         engine = None if fold.definition is None else fold.definition.engine
-        found += [one["meaning"] for one in of_engine(engine)]
+        found += [one["meaning"] for one in of_engine(engine, [*self._merged.values()])]
         found += fold.findings.undetermined(apart)
         for child, parent in self._not_followed(name):
             told = f"{'.'.join(child)} changes with {'.'.join(parent)} by a foreign key, which is"

@@ -61,7 +61,8 @@ class Step:
     ``unknown_xa``: decisions for XA transactions that were prepared before the start; ``batches``:
     row changes, in the order of the log within each table; ``boundaries``: what happens to tables,
     each with what it did; ``unchecked``: the rows events that were written with foreign_key_checks
-    off; ``restarts``: where the server began a log because it had started again, as ``seq``;
+    off; ``folded``: the server turned out to store names in small letters, as they are told here;
+    ``restarts``: where the server began a log because it had started again, as ``seq``;
     ``statements``: those logged as text; ``gaps``: where changes may be missing up to its end;
     ``server_version``: of its log; ``file``, ``pos``: the position after it.
     """
@@ -77,6 +78,7 @@ class Step:
     batches: list[Batch] = field(default_factory=list)
     boundaries: list[tuple[Record, TableChange]] = field(default_factory=list)
     unchecked: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    folded: bool = False
     restarts: list[int] = field(default_factory=list)
     statements: list[pa.Table] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
@@ -418,6 +420,14 @@ class _Steps:
         step = self._step
         texts = self._texts.fresh()
         step.statements = [texts] if texts.num_rows else []
+        step.folded = self._boundaries.folded
+        if step.folded:
+            from binlogkit.frames.statements import in_small_letters
+
+            step.boundaries = [
+                (in_small_letters(record), change.in_small_letters())
+                for record, change in step.boundaries
+            ]
         if self._ledger is not None and self._make is not None:
             step.transactions = self._ledger.finish(self._wanted, [step.file])
             self._ledger = self._make()

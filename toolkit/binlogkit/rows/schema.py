@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from binlogkit._kernel.cells import CellSpec
 from binlogkit._kernel.columns import TablePlan
-from binlogkit.constants import ColumnType
+from binlogkit.constants import ColumnType, TableId
 from binlogkit.sources.log_format import version_tuple
 
 NAME_LENGTH = 64  # characters of a column's name (manual, "Identifier Length Limits")
@@ -361,3 +361,8 @@ def cell_spec(column: Column, as_5_7: bool = False) -> CellSpec:
         as_5_7,
         column.no_utf8,
     )
+
+
+def small_name(name: TableId) -> TableId:
+    """A table's name in small letters, as servers with lower_case_table_names=1 store it."""
+    return name[0].lower(), name[1].lower()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from binlogkit.constants import TableId
 from binlogkit.log.states.bases.bases import BASE
 from binlogkit.log.states.gaps import Reach
-from binlogkit.log.states.history import MERGE, History, TableFacts
+from binlogkit.log.states.history import MERGE, History, Merged, TableFacts
 from binlogkit.log.states.images.contradictions import UNLOGGED
 from binlogkit.rows.schema import Supposition, TableDefinition
 from binlogkit.rows.soundness import Gap
@@ -36,21 +36,18 @@ def doubts_of(
     """Doubts that the table's own changes do not show; ``supposed``: suppositions about them."""
     names = {one.name: one for one in supposed}
     found = [doubt("supposition", str(one)) for one in names.values()]
-    return found + (of_engine(layout.engine) or _of_merged(layout, history, counted))
-
-
-def of_engine(engine: str | None) -> list[dict[str, Any]]:
-    """Doubts from a table's engine, which keeps no rows of its own."""
-    told = {"BLACKHOLE": _BLACKHOLE, MERGE: _MERGE}.get((engine or "").upper())
-    return [] if told is None else [doubt(str(engine).lower(), told)]
-
-
-def _of_merged(
-    layout: TableFacts, history: History, counted: frozenset[int]
-) -> list[dict[str, Any]]:
-    """Doubts from MERGE tables that were written."""
     merged = [m for m in history.merged.values() if m.tx is None or m.tx in counted]
-    if not merged or (layout.engine or "").upper() not in ("", "MYISAM"):
+    return found + of_engine(layout.engine, merged)
+
+
+def of_engine(engine: str | None, merged: Sequence[Merged]) -> list[dict[str, Any]]:
+    """Doubts from a table's engine; ``merged``: where MERGE tables were written."""
+    engine = (engine or "").upper()
+    if engine == "BLACKHOLE":
+        return [doubt("blackhole", _BLACKHOLE)]
+    if engine == MERGE:
+        return [doubt("merge", _MERGE)]
+    if not merged or engine not in ("", "MYISAM"):
         return []
     names = ", ".join(sorted({".".join(m.name) for m in merged}))
     told = _MERGED.format(names)

@@ -14,7 +14,7 @@ from binlogkit.constants import TableId
 from binlogkit.frames.statements import Boundaries, Record
 from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.schema import Supposition
+from binlogkit.rows.schema import Supposition, small_name
 from binlogkit.rows.window import ROWS_EVENTS, SEQ_SHIFT, Window
 from binlogkit.sources.log_format import version_tuple
 
@@ -203,7 +203,7 @@ class History:
             self.merged.setdefault((change.name, change.tx), change)
 
     def _stored(self, name: TableId) -> TableId:
-        return (name[0].lower(), name[1].lower()) if self.folded else name
+        return small_name(name) if self.folded else name
 
     def add(self, name: TableId, layout: TableFacts) -> None:
         """Add what is known of a table from a place on."""

@@ -24,6 +24,7 @@ from binlogkit.log.states.images.checks import ImageChecks
 from binlogkit.log.states.outcomes import Outcomes
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.filters import Filters
+from binlogkit.rows.schema import small_name
 from binlogkit.rows.window import SEQ_SHIFT
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class StateReading(Source):
             self.boundaries = []
             for forward in self._forwards():
                 forward.give_up()
-            self._tables = [{_small(n): f for n, f in one.items()} for one in self._tables]
+            self._tables = [{small_name(n): f for n, f in one.items()} for one in self._tables]
         fresh = read_boundaries(self.history.table(len(self.boundaries)), self.history.changes)
         self.boundaries += fresh
         for forward in self._forwards():
@@ -190,7 +191,7 @@ class StateReading(Source):
         return (forward for one in self._tables for forward in one.values())
 
     def _change(self, name: TableId, batch: pa.RecordBatch) -> None:
-        name = _small(name) if self._folded else name
+        name = small_name(name) if self._folded else name
         if self._since is not None:
             batch = self._since.later(batch)
             if not batch.num_rows:
@@ -213,7 +214,3 @@ class StateReading(Source):
 def among_events(numbers: Integers, shift: int, seqs: Integers) -> Flags:
     """Which changes, by ``seq``, are of these events; ``shift``: what a number is shifted by."""
     return np.isin(seqs >> shift, numbers)
-
-
-def _small(name: TableId) -> TableId:
-    return name[0].lower(), name[1].lower()

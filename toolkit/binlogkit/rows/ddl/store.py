@@ -13,7 +13,7 @@ from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.table import Tracked, tracked_as
-from binlogkit.rows.schema import TableChange, TableDefinition
+from binlogkit.rows.schema import TableChange, TableDefinition, small_name
 
 TemporaryName = tuple[int | None, str, str]
 
@@ -56,7 +56,7 @@ class Store:
         """
         twin = self.copy()
         names = [*self._tables, *self._unknown]
-        if len({_small(name) for name in names}) == len(names):
+        if len({small_name(name) for name in names}) == len(names):
             for name in names:
                 if not wanted(name):
                     twin.forget(name)
@@ -78,15 +78,15 @@ class Store:
         log's statements are as they were typed. No two tables or databases may differ by capitals
         alone then.
         """
-        if self.fold or not self._capital or name != _small(name):
+        if self.fold or not self._capital or name != small_name(name):
             return False
         if name in self._tables or name in self._unknown:
             return False
-        return any(_small(key) == name for key in self._capital) and self._may_be_folded()
+        return any(small_name(key) == name for key in self._capital) and self._may_be_folded()
 
     def _may_be_folded(self) -> bool:
         """Whether no two tables or databases differ by capitals alone."""
-        tables = {_small(key) for key in self._tables}
+        tables = {small_name(key) for key in self._tables}
         databases = {db.lower() for db in self.databases}
         return len(tables) == len(self._tables) and len(databases) == len(self.databases)
 
@@ -99,10 +99,12 @@ class Store:
         if self.fold or not session.foreign_keys:
             return
         known, unknown = self._tables, self._unknown
-        missing = {_small(p) for p in _parents(table) if p not in known and p not in unknown}
+        missing = {small_name(p) for p in _parents(table) if p not in known and p not in unknown}
         if not missing:
             return
-        there = any(p in known for p in missing) or any(_small(k) in missing for k in self._capital)
+        there = any(p in known for p in missing) or any(
+            small_name(k) in missing for k in self._capital
+        )
         if there and self._may_be_folded():
             self.fold_names()
 
@@ -125,7 +127,7 @@ class Store:
             self._mark(name, reason)
         self._there, self._gone = _lowered(self._there), _lowered(self._gone)
         self._whole = {db.lower() for db in self._whole}
-        self._quiet = {_small(name) for name in self._quiet}
+        self._quiet = {small_name(name) for name in self._quiet}
 
     def full(self, name: tuple[str | None, str], session: Session) -> TableId:
         """``(db, table)`` with the default database filled in; SchemaError where there is none."""
@@ -234,7 +236,7 @@ class Store:
         for names in (self._there, self._gone):
             names.get(key[0], set()).discard(key[1])
         self._in.setdefault(key[0], set()).add(key)
-        if key != _small(key):
+        if key != small_name(key):
             self._capital.add(key)
         for parent in _parents(table):
             self._children.setdefault(parent, set()).add(key)
@@ -350,10 +352,6 @@ def _lowered(names: Mapping[str, set[str]]) -> dict[str, set[str]]:
     for db, tables in names.items():
         found.setdefault(db.lower(), set()).update(table.lower() for table in tables)
     return found
-
-
-def _small(name: TableId) -> TableId:
-    return name[0].lower(), name[1].lower()
 
 
 def _in_small_letters(table: Tracked) -> Tracked:

@@ -26,7 +26,7 @@ from binlogkit.log.states.outcomes import Outcomes
 from binlogkit.log.states.point import Point
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.schema import Origin, TableSchema
+from binlogkit.rows.schema import Origin, TableSchema, small_name
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class ImageChecks:
     def name_of(self, schema: TableSchema) -> SourceTable:
         """The table's name as the server stores it."""
         db, table = schema.name
-        return (schema.source, *((db.lower(), table.lower()) if self._folded else (db, table)))
+        return (schema.source, *(small_name((db, table)) if self._folded else (db, table)))
 
     def counts(self, batch: pa.RecordBatch) -> Flags:
         """Which changes count: those of transactions that are decided and committed."""
