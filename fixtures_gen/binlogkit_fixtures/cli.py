@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from binlogkit.cli.help import Group
 from binlogkit.cli.options import output_of, output_options
 from binlogkit.cli.status import FINDINGS, WELL
 from binlogkit_fixtures import cli_generate
@@ -23,7 +24,13 @@ from binlogkit_fixtures.scenarios import NAMES
 __all__ = ["fixtures"]
 
 
-@click.group()
+@click.group(
+    cls=Group,
+    groups={
+        "Make": ("generate", "cells", "write", "damaged", "regenerate-golden", "archive"),
+        "Check": ("list", "verify", "diff"),
+    },
+)
 def fixtures() -> None:
     """Golden binlogs of real servers: generate, verify, diff, list; write what no server makes.
 
@@ -38,7 +45,12 @@ for _command in (cli_generate.generate, cli_generate.cells, cli_generate.diff):
     fixtures.add_command(_command)
 
 
-@fixtures.command()
+@fixtures.command(
+    examples=(
+        "fixtures verify out/shop",
+        "fixtures verify out/shop --format jsonl",
+    )
+)
 @click.argument("root", metavar="DIR", type=click.Path(path_type=Path))
 @output_options
 def verify(root: Path, **arguments: Any) -> int:
@@ -69,8 +81,16 @@ def verify(root: Path, **arguments: Any) -> int:
     return FINDINGS if found else WELL
 
 
-@fixtures.command("list")
-@click.option("--scenario", type=click.Choice(NAMES), help="Only this scenario.")
+@fixtures.command(
+    "list",
+    examples=(
+        "fixtures list --scenario incident",
+        "fixtures list --version 8.0 --format csv --output cases.csv",
+    ),
+)
+@click.option(
+    "--scenario", type=click.Choice(NAMES), metavar="NAME", help="Only this scenario, as incident."
+)
 @many("version", SERIES, "Only servers of this series")
 @output_options
 def list_(scenario: str | None, versions: Sequence[str], **arguments: Any) -> int:
@@ -120,7 +140,12 @@ def _made_logs(command: Callable[..., int]) -> Callable[..., int]:
     return click.argument("names", nargs=-1, metavar="[NAME]...")(command)
 
 
-@fixtures.command()
+@fixtures.command(
+    examples=(
+        "fixtures write --out rare",
+        "fixtures write --out rare --format jsonl",
+    )
+)
 @_made_logs
 def write(names: Sequence[str], out: Path, **arguments: Any) -> int:
     """Write small logs that no server at hand writes; all, or those that are named.
@@ -147,7 +172,12 @@ def write(names: Sequence[str], out: Path, **arguments: Any) -> int:
     return WELL
 
 
-@fixtures.command()
+@fixtures.command(
+    examples=(
+        "fixtures archive --out dist",
+        "fixtures archive out/shop --out dist --release 1.0",
+    )
+)
 @click.argument("root", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--out",
@@ -176,7 +206,12 @@ def archive(root: Path | None, out: Path, release: str | None) -> int:
     return WELL
 
 
-@fixtures.command()
+@fixtures.command(
+    examples=(
+        "fixtures damaged --out broken",
+        "fixtures damaged --out broken --columns name,expectation",
+    )
+)
 @_made_logs
 def damaged(names: Sequence[str], out: Path, **arguments: Any) -> int:
     """Write damaged logs, made of golden ones; all, or those that are named.
@@ -196,7 +231,13 @@ def damaged(names: Sequence[str], out: Path, **arguments: Any) -> int:
     return WELL
 
 
-@fixtures.command("regenerate-golden")
+@fixtures.command(
+    "regenerate-golden",
+    examples=(
+        "fixtures regenerate-golden --cell 8.0-row-full",
+        "fixtures regenerate-golden --missing",
+    ),
+)
 @cell_options
 @server_options
 @click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.help import Command
 from binlogkit.cli.options import output_of, output_options
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.errors import UsageError
@@ -68,7 +69,13 @@ def settings_of(cell: Cell) -> str:
     return " ".join(f"{name}={value}" for name, value in cell.settings.items())
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=(
+        "fixtures generate --scenario incident --version 8.0 --out out/incident",
+        "fixtures generate --scenario orders.sql --matrix matrix.toml --out out/shop",
+    ),
+)
 @many("version", SERIES, "Only servers of this series")
 @click.option(
     "--binlog-format",
@@ -198,7 +205,14 @@ def _chosen(
     return [known[name] for name in cells] or list(known.values())
 
 
-@click.command("cells")
+@click.command(
+    "cells",
+    cls=Command,
+    examples=(
+        "fixtures cells matrix.toml",
+        "fixtures cells --example",
+    ),
+)
 @click.argument("matrix_file", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
 @click.option("--example", is_flag=True, help="Print a wide matrix file instead, to begin with.")
 @output_options
@@ -222,7 +236,13 @@ def cells(matrix_file: Path | None, example: bool, **arguments: Any) -> int:
     return WELL
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=(
+        "fixtures diff out/shop out/again",
+        "fixtures diff out/shop out/again --each",
+    ),
+)
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option("--each", is_flag=True, help="A record for each difference.")

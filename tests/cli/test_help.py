@@ -13,7 +13,7 @@ import click
 import pytest
 
 from binlogkit.cli import cli
-from binlogkit.cli.help import EXAMPLES, GROUPS
+from binlogkit.cli.help import GROUPS, Command
 from binlogkit.reports.output import FORMATS
 
 Run = Callable[..., Any]
@@ -91,9 +91,11 @@ def every(group: click.Command, name: tuple[str, ...] = ()) -> Iterator[tuple[An
 
 
 COMMANDS = dict(every(cli))
+LEAVES = {name: one for name, one in COMMANDS.items() if isinstance(one, Command)}
 
 
 def test_the_contracts_commands_are_there() -> None:
+    assert {name for name, one in COMMANDS.items() if not isinstance(one, click.Group)} == {*LEAVES}
     assert {name[0] for name in COMMANDS if name} == set(CONTRACT)
     assert {("fixtures", verb) for verb in ("generate", "verify", "list")} <= set(COMMANDS)
 
@@ -152,15 +154,14 @@ def test_options_of_most_use_come_first(run: Run) -> None:
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize(
-    "example", [e for examples in EXAMPLES.values() for e in examples], ids=str
-)
+@pytest.mark.parametrize("example", [e for c in LEAVES.values() for e in c.examples], ids=str)
 def test_examples_are_right(
     run: Run, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = shlex.split(example)
-    command = COMMANDS[(words[0],)]
-    command.make_context(words[0], words[1:])
+    name = tuple(words[: 1 + (words[0] == "fixtures")])
+    assert example in LEAVES[name].examples
+    LEAVES[name].make_context(" ".join(name), words[len(name) :])
     if words[1].startswith("binlog.0000") and words[0] not in _NEED_OTHERS:
         shutil.copy(SAMPLE, tmp_path)
         monkeypatch.chdir(tmp_path)
@@ -169,6 +170,22 @@ def test_examples_are_right(
         assert done.out or len(list(tmp_path.iterdir())) > 1
 
 
-def test_each_command_has_two_examples() -> None:
-    listed = {name for names in GROUPS.values() for name in names} - {"fixtures"}
-    assert {name for name, lines in EXAMPLES.items() if len(lines) == 2} == listed
+@pytest.mark.parametrize("name", LEAVES, ids=" ".join)
+def test_each_command_has_two_examples_and_few_options_first(
+    run: Run, name: tuple[str, ...]
+) -> None:
+    assert len(LEAVES[name].examples) == 2
+    text = run(*name, "--help").out.decode("utf-8")
+    first = text[text.index("\nOptions:") :].split("\n\n")[0]
+    assert first.count("\n  -") <= 17
+
+
+@pytest.mark.parametrize("name", [(), ("fixtures",)], ids=str)
+def test_summaries_are_whole(run: Run, name: tuple[str, ...]) -> None:
+    lists = run(*name, "--help").out.decode("utf-8").split("\nOptions:")[1].split("\n\n")[1:]
+    assert len(lists) > 1
+    told = " ".join(" ".join(lists).split())
+    for below in COMMANDS:
+        if below[:-1] == name and below:
+            assert f" {below[-1]} " in told
+    assert "..." not in told and "Further:" not in told

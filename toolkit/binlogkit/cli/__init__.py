@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from binlogkit import __version__
-from binlogkit.cli.help import write_commands
+from binlogkit.cli.help import GROUPS, Group
 from binlogkit.cli.progress import end_progress
 from binlogkit.cli.startup import process_is_ours
 from binlogkit.cli.status import FINDINGS, UNREADABLE, complain
@@ -56,7 +56,7 @@ def _entry_points() -> EntryPoints:
     return entry_points(group=ENTRY_POINTS)
 
 
-class _Commands(click.Group):
+class _Commands(Group):
     """Loads a command's module when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -73,9 +73,6 @@ class _Commands(click.Group):
             return loaded
         return None
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_commands(self, ctx, formatter)
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -88,7 +85,9 @@ class _Commands(click.Group):
         raise UsageError(f"there is no command {args[0]!r}{hint}")
 
 
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=_Commands, groups=GROUPS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="binlogkit")
 def cli() -> None:
     """Forensic analysis and test fixtures for MySQL binary logs.

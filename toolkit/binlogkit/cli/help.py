@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import click
 
 GROUPS = {
@@ -88,7 +91,9 @@ _SECTIONS = {
         "exclude_table", "server_id", "source", "start_position", "stop_position", "timezone",
         "csv_raw", "base", "back_from", "base_at", "base_gtid", "chunk_rows",
         "despite_gaps", "despite_refused", "despite_triggers", "by_transaction", "made_again",
-        "silence", "reconnect",
+        "silence", "reconnect", "exclude", "mask_key", "compact", "matrix", "runner", "clock",
+        "servers", "mysqlbinlog", "mark_each", "resume", "expected_only", "missing",
+        "program", "decoder", "allow_unjudged", "write_baseline",
     }),
     "How logs are read": frozenset({
         "schema", "schema_from", "keyring", "key_file", "storage_options", "storage_option",
@@ -102,13 +107,20 @@ _SECTIONS = {
 
 
 class Command(click.Command):
-    """A command whose help begins with examples and the options of most use."""
+    """A command whose help begins with examples and the options of most use.
+
+    ``examples``: of a command that :data:`EXAMPLES` does not have, without the program's name.
+    """
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples or EXAMPLES.get(self.name or "", ())
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the options by section."""
-        if examples := EXAMPLES.get(self.name or ""):
+        if self.examples:
             with formatter.section("Examples"):
-                for example in examples:
+                for example in self.examples:
                     formatter.write(f"{'':{formatter.current_indent}}binlogkit {example}\n")
         first = "Options"
         sections: dict[str, list[tuple[str, str]]] = {first: [], **{n: [] for n in _SECTIONS}}
@@ -123,10 +135,28 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-def write_commands(group: click.Group, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    """Write the list of commands by :data:`GROUPS`, each with the first sentence of its help."""
-    grouped = {name: title for title, names in GROUPS.items() for name in names}
-    sections: dict[str, list[tuple[str, str]]] = {title: [] for title in [*GROUPS, "Further"]}
+class Group(click.Group):
+    """Commands whose list has the first sentence of each one's help, by group.
+
+    ``groups``: the names of the commands by the group's title.
+    """
+
+    command_class = Command
+
+    def __init__(
+        self, *args: Any, groups: Mapping[str, Sequence[str]] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.groups = groups or {}
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list."""
+        _write_commands(self, ctx, formatter)
+
+
+def _write_commands(group: Group, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    grouped = {name: title for title, names in group.groups.items() for name in names}
+    sections: dict[str, list[tuple[str, str]]] = {title: [] for title in [*group.groups, "Further"]}
     found = {name: group.get_command(ctx, name) for name in group.list_commands(ctx)}
     for name in sorted(found, key=[*grouped, *found].index):
         if (command := found[name]) is not None:
