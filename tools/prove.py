@@ -80,6 +80,7 @@ PARTS: Mapping[str, Part] = {
             "test_front_door.py",
             "test_import_circles.py",
             "test_limits.py",
+            "test_overview.py",
             "test_patterns.py",
         ),
     ),

@@ -42,6 +42,19 @@ def test_each_kind_of_change(make_changes: Make) -> None:
     assert table["op"].to_pylist() == [op for op, *_ in rows]
 
 
+def test_a_redo_finds_the_row_as_before_the_change(make_changes: Make) -> None:
+    new, old = {"id": 1, "state": "new", "n": 5}, {"id": 1, "state": "old", "n": 5}
+    rows = [("insert", None, new), ("update", new, old), ("delete", old, None)]
+    changes = make_changes(FIELDS, rows)
+    table = shown(Plans(pieces(changes.to_batches(), backwards=False), backwards=False))
+    texts = table.select(["before", "now", "after"]).to_pylist()
+    assert [{n: v and json.loads(v) for n, v in row.items()} for row in texts] == [
+        {"before": None, "now": None, "after": new},
+        {"before": {"state": "new"}, "now": {"state": "new"}, "after": {"state": "old"}},
+        {"before": old, "now": old, "after": None},
+    ]
+
+
 def test_a_statement_that_logged_no_rows(make_changes: Make) -> None:
     refused = {"seq": 5, "db": "s", "table": "t", "file": "b.1", "pos": 4, "row": 0,
                "timestamp": 0, "refused": "TRUNCATE logs no rows"}  # fmt: skip

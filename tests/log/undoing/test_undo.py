@@ -7,12 +7,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import binlogkit as bk
+from binlogkit.analyses.undoing.undo import pieces
 from binlogkit.errors import UnmetWarning
+from binlogkit.log.undoing.plans import LogPlans
 from binlogkit.reports import sql
 from binlogkit_fixtures import golden
+from tests.analyses.undoing.plan_cases import batch_of
 
 # What mysqlbinlog prints as BINLOG; the rest becomes SQL and comments.
 IN_BASE64 = ("FORMAT_DESCRIPTION_EVENT", "TABLE_MAP_EVENT", "WRITE_ROWS_EVENT",
@@ -143,13 +147,25 @@ def test_the_object_has_its_script() -> None:
         )
 
 
-def test_a_notebook_shows_the_scripts_first_rows() -> None:
+@pytest.mark.parametrize("title", ["undo", "redo"])
+def test_a_notebook_shows_the_scripts_first_rows(title: str) -> None:
     log = bk.open([str(path) for path in logs("8.0-row-full", "incident")])
-    plans = log.undo(table="shop.orders")
+    plans = log.undo(table="shop.orders") if title == "undo" else log.redo(table="shop.orders")
     page = plans._repr_html_()
-    assert page.count("<tr>") == 21 and repr(plans) == f"<undo: changes: {len(plans)}>"
+    assert page.count("<tr>") == 21 and repr(plans) == f"<{title}: changes: {len(plans)}>"
     first = next(iter(plans))
     assert f"<td>{first['pos']}</td>" in page.split("<tr>")[2]
+
+
+def test_a_notebook_escapes_names_and_values() -> None:
+    field = pa.field("<script>", pa.string(), metadata={"binlogkit:kind": "text"})
+    batch = batch_of(
+        [field], [("insert", None, {"<script>": "<script>\x1b"})], ("s", "<script>"), ()
+    )
+    for backwards in (True, False):
+        page = LogPlans(pieces([batch], backwards=backwards), backwards=backwards)._repr_html_()
+        assert page.count("&lt;script&gt;") >= 3
+        assert "<script" not in page and "\x1b" not in page
 
 
 @pytest.mark.parametrize("cell", ["5.7-row-full", "8.0-row-full"])

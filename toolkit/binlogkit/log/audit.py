@@ -16,7 +16,7 @@ from binlogkit.frames.fields.ledger import ASSUMPTION, AUDIT_FINDING, CONTINUITY
 from binlogkit.log.ledgers import read_ledgers
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.suspects import suspects_among
-from binlogkit.reports.overview import Overview, Overviewed
+from binlogkit.overview import Overview, Overviewed
 from binlogkit.rows.filter_args import FilterArgs, check_names
 from binlogkit.rows.soundness import FileFacts, Joint
 from binlogkit.sources.layers import FileHash

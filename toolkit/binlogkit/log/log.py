@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from binlogkit.log.explain import Explanation, Place
     from binlogkit.log.following import Following
     from binlogkit.log.states.diff import TableDifference
+    from binlogkit.log.states.door import TableStates
     from binlogkit.log.states.life.life import RowLife
     from binlogkit.log.states.point import PointArg, PointArgs, TableArgs
     from binlogkit.log.states.table_state import TableState
@@ -273,17 +274,18 @@ class Log(Streams):
 
     def states(
         self, tables: Iterable[str] | None = None, **point: Unpack[PointArgs]
-    ) -> Iterator[TableState]:
-        """Several tables as of one point; see :meth:`state`. All rows are in memory.
+    ) -> TableStates:
+        """Several tables as of one point; see :meth:`state`. An iterator: each state is made when
+        it is taken. All rows are in memory.
 
         By default all tables that the log names in changes, DDL or statements, by name, except
         those that it dropped or renamed before the point, or created after it.
         """
-        from binlogkit.log.states.door import table_states
+        from binlogkit.log.states.door import TableStates
         from binlogkit.log.states.point import PointArgs
 
         check_names(point, PointArgs.__annotations__, "argument")
-        return table_states(self, tables, **point)
+        return TableStates(self, tables, **point)
 
     def diff(
         self,

@@ -15,7 +15,7 @@ from binlogkit.frames.row_counts import RowCounts
 from binlogkit.log.copies import Differing, differing
 from binlogkit.log.states.images.checks import Checked, ImageChecks
 from binlogkit.log.states.images.contradictions import unlogged
-from binlogkit.reports.overview import Overview, Overviewed
+from binlogkit.overview import Overview, Overviewed
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import FileFacts, Finding, Gaps, Grade, Joint, Soundness

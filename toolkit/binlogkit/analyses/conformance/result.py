@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from binlogkit.analyses.conformance.decoded_rows import json_values
 from binlogkit.analyses.conformance.rule import Difference, Kind
 from binlogkit.errors import UsageError
+from binlogkit.overview import Overview, Overviewed
 
 if TYPE_CHECKING:
     import pyarrow as pa  # loaded for frames only: a test's comparison needs none
@@ -29,6 +30,11 @@ OURS = "ours"  # what the decoder under test is called, unless it has a name
 _OURS_WORD = re.compile(r"\bours\b")
 _FAILING = (Kind.OURS, Kind.UNEXPLAINED)
 _BASELINE_KEYS = COLUMNS[:-2]  # all but why
+_LOOKED_AT = ["file", "pos", "row", "column", "kind", "rule", "ours", "theirs", "reason"]
+# Of the kinds, as a person looks at them: what counts first.
+_ORDER = {kind: i for i, kind in enumerate((
+    Kind.OURS, Kind.UNEXPLAINED, Kind.UNDER_DETERMINED, Kind.THEIRS, Kind.REPRESENTATION,
+))}  # fmt: skip
 _COUNTS = ("events", "rows", "cells", "cells_by_bytes", "rows_not_judged", "baselined")
 
 
@@ -78,12 +84,25 @@ class ConformanceSummary:
         return 0 if self.verdict in (Verdict.AGREE, Verdict.EXPLAINED) else 1
 
 
-@dataclass(frozen=True, slots=True)
-class ConformanceResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ConformanceResult(Overviewed):
     """``differences``: a ``pyarrow.Table`` of :func:`differences_schema`, in the log's order."""
 
     differences: pa.Table
     summary: ConformanceSummary
+
+    def overview(self) -> Overview:
+        """The verdict, how much was compared, and the differences, those that count first."""
+        summary, rows = self.summary, self.differences.select(_LOOKED_AT).to_pylist()
+        kinds = [f"{n:,} {kind}" for kind in _ORDER if (n := summary.kinds.get(kind, 0))]
+        facts: list[tuple[str, object]] = [
+            ("verdict", str(summary.verdict)), ("events", summary.events), ("rows", summary.rows),
+            ("cells", summary.cells), ("differences", ", ".join(kinds) or "none"),
+        ]  # fmt: skip
+        facts += [("rows not judged", n) for n in (summary.rows_not_judged,) if n]
+        facts += [("known, left out", n) for n in (summary.baselined,) if n]
+        facts += [("mysqlbinlog gave up", told) for told in (summary.problem,) if told is not None]
+        return Overview("conformance", facts, sorted(rows, key=lambda row: _ORDER[row["kind"]]))
 
 
 class Differences:

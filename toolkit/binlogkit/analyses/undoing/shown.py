@@ -1,4 +1,5 @@
-"""What an undo changes, for people to read: each chosen change's row before it, now and after."""
+"""What an undo or a redo changes, for people to read: each chosen change's row before it, now and
+after."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ SHOWN = fields(
     ("op", "string?", "the chosen change: insert, update or delete; null for a statement"),
     ("key", "json?", "the row's key as it is now, null in a table without one"),
     ("before", "image?", "the row before the change; of an update the columns that it set"),
-    ("now", "image?", "the same as the log leaves it, null for a row that is not there; null where "
-     "the change is refused: what became of its row is not followed"),
+    ("now", "image?", "the same as the script must find it: in undo as the log leaves it, in redo "
+     "as before the change; null for a row that is not there; null where the change is refused: "
+     "what became of its row is not followed"),
     ("after", "image?", "the same after the script, null likewise"),
     ("later", "list<string>", "columns that keep what later changes set (mode merge)"),
     ("refused", "string?", "why it is not undone, null if it is"),
@@ -61,11 +63,12 @@ def _rows(made: PlanColumns) -> Iterator[Row]:
         old, left = before[i], after[i]
         refused = made.refused[i].as_py()
         whole = {**(old or {}), **(left or {}), **guards[i]}
-        told: Row = {"before": old, "now": left, "after": old}
+        stood, becomes = (left, old) if made.backwards else (old, left)
+        told: Row = {"before": old, "now": stood, "after": becomes}
         if old is not None and left is not None:
             names = [c for c in left if c in new[i] or c in later[i]] or _changed(old, left)
-            stands = {**left, **guards[i], **later[i]}
-            now = {c: stands[c] for c in names}
+            stands = {**(stood or {}), **guards[i], **later[i]}
+            now = {c: stands[c] for c in names if c in stands}
             told = {"before": {c: old[c] for c in names if c in old}, "now": now}
             told["after"] = {**now, **new[i]}
         if refused is not None and not later[i]:

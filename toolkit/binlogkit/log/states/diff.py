@@ -12,7 +12,7 @@ from binlogkit.log.states.door import states_of
 from binlogkit.log.states.doubts import noted
 from binlogkit.log.states.point import Point, PointArg, TableArgs, point_args
 from binlogkit.log.states.table_state import TableState
-from binlogkit.reports.overview import Overview, Overviewed, yes_or_no
+from binlogkit.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:

@@ -3,33 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Unpack
 
 from binlogkit.errors import UsageError
 from binlogkit.log.states.backwards import Back
 from binlogkit.log.states.forwards import States
 from binlogkit.log.states.point import Point, PointArgs, TableArgs
+from binlogkit.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.filter_args import texts
+from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.streams import Streams
 
+_NAMED = 10  # tables in a line
 
-def table_states(
-    log: Streams, tables: Iterable[str] | None, **given: Unpack[PointArgs]
-) -> Iterator[TableState]:
-    """See :meth:`Log.states`.
 
-    The log is read once for all tables; again for a table whose first reading shows that it was
-    another table, had another key, or must be computed backwards.
+class TableStates(Overviewed, Iterator["TableState"]):
+    """States of tables as of one point, each made when it is taken; see :meth:`Log.states`.
+
+    The log is read once for all tables, when the first state is taken; again for a table whose
+    first reading shows that it was another table, had another key, or must be computed backwards.
+    To show what it gives, it reads nothing and takes no state. Errors: UsageError.
     """
-    if tables is None and given.get("key") is not None:
-        raise UsageError("key is that of a table: name it")
-    (point,) = points = [Point(log, given)]
-    asked = None if tables is None else texts("tables", tables)
-    states = states_of(log, asked, points, given)
-    yield from (states.at(point, table) for table in states.tables(point))
+
+    def __init__(
+        self, log: Streams, tables: Iterable[str] | None, **given: Unpack[PointArgs]
+    ) -> None:
+        if tables is None and given.get("key") is not None:
+            raise UsageError("key is that of a table: name it")
+        self._tables = None if tables is None else texts("tables", tables)
+        self._taken: list[dict[str, object]] = []
+        self._states = self._made(log, Point(log, given), given)
+
+    def _made(self, log: Streams, point: Point, given: PointArgs) -> Iterator[TableState]:
+        states = states_of(log, self._tables, [point], given)
+        self._tables = states.tables(point)
+        yield from (states.at(point, table) for table in self._tables)
+
+    def __next__(self) -> TableState:
+        state = next(self._states)
+        facts = {"rows": state.rows.num_rows, "determined": yes_or_no(state.determined)}
+        self._taken.append({"table": written_table_name(*state.table), **facts})
+        return state
+
+    def overview(self) -> Overview:
+        """Which tables it gives, and of those that were taken how many rows they have."""
+        taken, tables = self._taken, self._tables
+        if tables is None:
+            found = "all that the log names and that may be there (it is not read yet)"
+            return Overview("states", [("tables", found)])
+        more = [f"and {len(tables) - _NAMED:,} more"] * (len(tables) > _NAMED)
+        names = ", ".join([*tables[:_NAMED], *more]) or "none"
+        rest = ({"table": name} for name in tables[len(taken) :])
+        return Overview("states", [("tables", names), ("taken", len(taken))], chain(taken, rest))
 
 
 def states_of(

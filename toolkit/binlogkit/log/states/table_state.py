@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.states.gaps import Reach
-from binlogkit.reports.overview import Overview, Overviewed, yes_or_no
+from binlogkit.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.schema import TableDefinition
 
 if TYPE_CHECKING:

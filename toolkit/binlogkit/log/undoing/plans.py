@@ -10,7 +10,7 @@ import pyarrow as pa
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.found import Dependences
 from binlogkit.analyses.undoing.plans import Piece, Plans
-from binlogkit.reports.overview import Overview, Overviewed
+from binlogkit.overview import Overview, Overviewed
 
 _LOOKED_AT = ["file", "pos", "db", "table", "op", "key", "before", "now", "after", "refused"]
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from binlogkit.sources.server.disposable import Provider
 
 
-class LogPlans(Plans):
+class LogPlans(Overviewed, Plans):
     """Plans of a log's changes, in the order of execution: ``PLANS`` in analyses/undoing/undo.py.
 
     ``chosen``: which transactions and connections made the changes; ``later``: later changes that
@@ -76,8 +76,25 @@ class LogPlans(Plans):
             pass
         return script.refusals.lines()
 
+    def frame(self) -> pd.DataFrame:
+        """What the script would change, in pandas: each chosen change's row before it, now, and
+        after the script (``SHOWN`` in analyses/undoing/shown.py), in log order."""
+        from binlogkit.analyses.undoing.shown import SHOWN, shown
+        from binlogkit.frames.natural import natural
 
-class Undo(Overviewed, LogPlans):
+        return natural(shown(self), SHOWN)
+
+    def overview(self) -> Overview:
+        """How many changes, and what would become of the script's first rows."""
+        return Overview(self._title, [("changes", len(self))], self._looked_at())
+
+    def _looked_at(self) -> Iterator[dict[str, Any]]:
+        from binlogkit.analyses.undoing.shown import shown_rows
+
+        return ({name: row.get(name) for name in _LOOKED_AT} for row in shown_rows(self))
+
+
+class Undo(LogPlans):
     """Plans that undo changes; ``dependences``: what depends on the chosen changes; ``log``: the
     source of the changes; ``version``: of the newest server that wrote it."""
 
@@ -112,23 +129,6 @@ class Undo(Overviewed, LogPlans):
             commit=True, despite_refused=despite_refused, despite_triggers=despite_triggers
         )
         return prove(self.log, self, script.splitlines(), self.version, server)
-
-    def frame(self) -> pd.DataFrame:
-        """What the script would change, in pandas: each chosen change's row before it, now, and
-        after the script (``SHOWN`` in analyses/undoing/shown.py), in log order."""
-        from binlogkit.analyses.undoing.shown import SHOWN, shown
-        from binlogkit.frames.natural import natural
-
-        return natural(shown(self), SHOWN)
-
-    def overview(self) -> Overview:
-        """How many changes, and what would become of the script's first rows."""
-        return Overview("undo", [("changes", len(self))], self._looked_at())
-
-    def _looked_at(self) -> Iterator[dict[str, Any]]:
-        from binlogkit.analyses.undoing.shown import shown_rows
-
-        return ({name: row.get(name) for name in _LOOKED_AT} for row in shown_rows(self))
 
     def dependents(self) -> pa.Table:
         """The changes that depend on undone ones and are not undone themselves, in log order.

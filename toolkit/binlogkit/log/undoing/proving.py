@@ -13,7 +13,7 @@ import numpy as np
 
 from binlogkit.constants import TableId
 from binlogkit.errors import ServerError, printable
-from binlogkit.log.states.door import table_states
+from binlogkit.log.states.door import TableStates
 from binlogkit.log.undoing.playing import Played, Range, definers, write_relay_log
 from binlogkit.log.undoing.proof import Proof, ProvedTable
 from binlogkit.rows.ddl.scan import Script
@@ -220,7 +220,7 @@ def _unlike_the_log(
     """For each table of the log's states where the server differs; None: not determined."""
     from binlogkit.analyses.undoing.proof import paired
 
-    for state in table_states(log, None):
+    for state in TableStates(log, None):
         if not state.rows_determined:
             yield state.table, None
             continue

@@ -18,7 +18,7 @@ from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.images.contradictions import Contradiction, unlogged
 from binlogkit.log.states.life.events import FROM_BATCH, changes_in, doubtful, pieces, written
 from binlogkit.log.states.point import TableArgs
-from binlogkit.reports.overview import Overview, Overviewed, yes_or_no
+from binlogkit.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import TableName, written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED

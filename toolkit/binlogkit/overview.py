@@ -1,4 +1,8 @@
-"""Results that show themselves: a line in the Python prompt, a table in a notebook."""
+"""Results that show themselves: a line in the Python prompt, a table in a notebook.
+
+Any room may have such results. The HTML is made in the room of reports, which is imported when a
+notebook asks for it.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from binlogkit.reports.overview import Overview, Overviewed
+from binlogkit.overview import Overview, Overviewed
 
 
 class _Result(Overviewed):
