@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import binlogkit as bk
+from binlogkit.log.audit import SECTIONS
 from binlogkit.log.ledgers import read_ledgers
 from binlogkit.rows.soundness import Finding, Soundness
 from binlogkit.rows.window import Window
@@ -76,3 +78,17 @@ def test_an_audit_looks_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Soundness, "take", counted)
     assert log.audit()["integrity"].num_rows == len(log.gaps) == 0
     assert len({id(window) for window in taken}) == len(taken) > 0
+
+
+def test_times_are_integers_in_tables_and_dates_in_frames() -> None:
+    audit = bk.open(DATA / "8.0-row-full" / "incident" / "binlog.000001").audit()
+    seen = set[str]()
+    for name, declared in SECTIONS.items():
+        table, frame = audit[name], audit.frame(name)
+        for field in declared:
+            if field.type == "seconds" and table.num_rows:
+                seen.add(name)
+                assert str(frame[field.name].dtype) == "datetime64[us, UTC]"
+                times = [datetime.fromtimestamp(n, UTC) for n in table[field.name].to_pylist()]
+                assert frame[field.name].to_list() == times
+    assert {"suspects", "by_table", "by_minute"} <= seen

@@ -57,7 +57,11 @@ _LARGEST = 50
 
 @dataclass(frozen=True, repr=False)
 class Audit(Overviewed, Mapping[str, "pa.Table"]):
-    """An audit's tables by section (:data:`SECTIONS`), each a ``pyarrow.Table``."""
+    """An audit's tables by section (:data:`SECTIONS`), each a ``pyarrow.Table``.
+
+    Their values are those of the records that ``audit --format jsonl`` writes. So times are
+    integers: seconds since 1970, in UTC. :meth:`frame` gives a section in pandas, with dates.
+    """
 
     sections: dict[str, pa.Table]
     files: list[str]
@@ -73,7 +77,7 @@ class Audit(Overviewed, Mapping[str, "pa.Table"]):
         return len(self.sections)
 
     def frame(self, section: str) -> pd.DataFrame:
-        """A section as a pandas frame."""
+        """A section as a pandas frame, with dates."""
         from binlogkit.frames.natural import natural
 
         return natural(self[section], SECTIONS[section])
