@@ -130,11 +130,24 @@ class TestSuspects:
         assert "nothing stands out" in "".join(text.render(report))
 
 
-def test_statements_without_a_text_say_so() -> None:
-    rows = [{"query": None, "rows": 3}, {"query": "DELETE FROM t", "rows": 2}]
-    written = "".join(text.render(evidence_report(Evidence(by_statement=rows))))
-    assert "(no text in the log: binlog_rows_query_log_events)     3" in written
-    assert "DELETE FROM t " in written
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        ([], "The log has no statement texts: it has none for its 24,567 row changes."),
+        ([{"query": "DELETE", "rows": 67}], "no statement text for 24,500 of 24,567 row changes."),
+        ([{"query": "DELETE", "rows": 24567}], None),
+    ],
+)
+def test_changes_of_unknown_statements_are_counted_in_words(
+    known: list[dict[str, Any]], told: str | None
+) -> None:
+    tables = [{"db": "d", "table": "t", "rows": 24000}, {"db": "d", "table": "u", "rows": 567}]
+    report = evidence_report(Evidence(by_statement=known, by_table=tables, pictures=False))
+    written = " ".join("".join(text.render(report)).split())
+    for shown in (written, html.render(report)):
+        assert ("no statement text" in shown) == (told is not None)
+        assert (told or "") in shown and ("DELETE" in shown) == bool(known)
+    assert ("binlog_rows_query_log_events" in written) == (told is not None)
 
 
 @pytest.fixture(scope="module")

@@ -70,9 +70,19 @@ def test_by_statement(changes: Any, rows_of: Callable[[Any], list[dict[str, Any]
     assert list(rows[0]) == [o.name for o in BY_STATEMENT]
     assert [(r["query"], r["rows"], r["tables"], r["first_pos"]) for r in rows] == [
         ("INSERT 2", 2, 1, 104),
-        (None, 2, 2, 204),
         ("INSERT 1", 1, 1, 4),
     ]
+
+
+def test_changes_without_a_statement_have_no_row(
+    make_changes: Callable[..., pa.Table],
+    convert: Callable[[pa.Table], Any],
+    rows_of: Callable[[Any], list[dict[str, Any]]],
+) -> None:
+    rows: list[Any] = [row for row in ROWS if "INSERT" not in str(row[3])]
+    changes = convert(make_changes(FIELDS, rows))
+    assert len(rows_of(by_table(changes))) == 2
+    assert rows_of(by_statement(changes)) == []
 
 
 def test_what_is_as_much_stands_in_order(

@@ -6,8 +6,13 @@ from collections.abc import Iterator
 from inspect import signature
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 import binlogkit as bk
+from binlogkit.analyses.audit.activity import by_statement
 from binlogkit.analyses.audit.rhythm import bursts_among
+from binlogkit.log.ledgers import read_ledgers
 from tests.answers.binlogkit_answers.asked import EACH, Asked, Parts, error_facts, question, raised
 from tests.answers.binlogkit_answers.plain import Told, line, rows_of
 
@@ -52,12 +57,25 @@ def _audit(asked: Asked) -> Parts:
             told = parts[f"audit.{_AUDIT.get(name, 'counts')}"]
             told.add("section", "findings" if name == "integrity" else name)
             kept = table.drop_columns(["grade"]) if name == "integrity" else table
+            kept = _by_statement(asked) if name == "by_statement" else kept
             told.records("audit", rows_of(kept))
         # A section that the audit had when the digests were made.
         parts["audit.counts"].add("section", "bursts")
         minutes = sections["by_minute"]
         parts["audit.counts"].records("audit", rows_of(bursts_among(minutes, minutes)))
     return parts
+
+
+def _by_statement(asked: Asked) -> pa.Table:
+    """As when the digests were made: with a row for the changes that have no text."""
+    log, none = asked.open(), "\0"
+    changes = read_ledgers(log, log.carriers).changes
+    at = changes.schema.get_field_index("query")
+    texts = changes["query"].cast(pa.string()).fill_null(none)
+    found = by_statement(changes.set_column(at, "query", texts))
+    query = found["query"]
+    nulls = pc.if_else(pc.equal(query, none), pa.scalar(None, pa.string()), query)
+    return found.set_column(found.schema.get_field_index("query"), "query", nulls)
 
 
 @question

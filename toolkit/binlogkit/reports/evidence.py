@@ -157,13 +157,27 @@ def _statements(evidence: Evidence) -> Iterator[Part]:
         yield _table(evidence.statements, _STATEMENTS, limit=200, caption=caption)
     if evidence.by_statement is not None:
         caption = "Statements of row changes, as far as the log has their text"
-        rows = [
-            {**row, "query": row["query"] or _NO_TEXT} if "query" in row else row
-            for row in records_of(evidence.by_statement)
-        ]
-        yield _table(rows, _BY_STATEMENT, limit=100, caption=caption)
+        rows = records_of(evidence.by_statement)
+        unknown = _unknown_statements(evidence, rows)
+        empty = unknown or "none"
+        yield _table(rows, _BY_STATEMENT, limit=100, caption=caption, empty=empty)
+        if rows and unknown:
+            yield Text(unknown)
     if evidence.settings is not None:
         yield _table(evidence.settings, caption="Settings, accounts and administration", limit=100)
+
+
+def _unknown_statements(evidence: Evidence, known: Sequence[Mapping[str, Any]]) -> str:
+    """How many of the changes that are counted by table have no text of their statement."""
+    every = 0 if evidence.by_table is None else _sum(records_of(evidence.by_table), "rows")
+    unknown = every - _sum(known, "rows")
+    if unknown <= 0:
+        return ""
+    if known:
+        found = f"The log has no statement text for {unknown:,} of {every:,} row changes."
+    else:
+        found = f"The log has no statement texts: it has none for its {every:,} row changes."
+    return f"{found} A server logs texts only with binlog_rows_query_log_events."
 
 
 def _summary(evidence: Evidence) -> Iterator[Part]:
@@ -211,7 +225,6 @@ _LARGEST = (
 _STATEMENTS = (
     "timestamp", "thread_id", "kind", "db", "error_code", "gtid", "file", "pos", "query",
 )  # fmt: skip
-_NO_TEXT = "(no text in the log: binlog_rows_query_log_events)"
 _BY_STATEMENT = (
     "query", "statement", "rows", "inserts", "updates", "deletes", "tables", "timestamp", "file",
     "pos",

@@ -71,7 +71,7 @@ def by_minute(changes: IntoFrameT) -> IntoFrameT:
 
 BY_STATEMENT = (
     *fields(
-        ("query", "string?", "the original statement (Rows_query), null where the log has none"),
+        ("query", "string", "the original statement (Rows_query)"),
         ("tables", "int64", "tables that it changed"),
     ),
     *COUNTS,
@@ -84,14 +84,14 @@ def by_statement(changes: IntoFrameT) -> IntoFrameT:
     """Which original statements changed how much, most rows first (:data:`BY_STATEMENT`).
 
     The text is in the log only where the server ran with ``binlog_rows_query_log_events``
-    (5.6.2+); equal texts are counted together.
+    (5.6.2+); equal texts are counted together. Changes without a text are in no row: ``limits``
+    counts them.
     """
-    rows = ordered(changes, ("db", "table", "query", *_PROVENANCE))
+    every = ordered(changes, ("db", "table", "query", *_PROVENANCE))
+    rows = every.filter(~nw.col("query").is_null())
     named = rows.with_columns(_name=nw.concat_str("db", "table", separator="\0"))
     tables = named.group_by("query").agg(nw.col("_name").n_unique().alias("tables"))
-    tables = tables.with_columns(_text=nw.col("query").fill_null("\0")).drop("query")
-    counted = _count(rows, ["query"]).with_columns(_text=nw.col("query").fill_null("\0"))
-    result = counted.join(tables, on="_text", how="left")
+    result = _count(rows, ["query"]).join(tables, on="query", how="left")
     return finish(result.sort("rows", "first_seq", descending=[True, False]), BY_STATEMENT, changes)
 
 
