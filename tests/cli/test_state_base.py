@@ -56,9 +56,11 @@ def test_every_form_that_state_writes(form: str, run: Run, tmp_path: Path) -> No
                 log.state(table, base=str(path))
 
 
-def test_the_command(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["pk.parquet", "pk", "pk.2024-05-14"])
+def test_the_command(name: str, run: Run, tmp_path: Path) -> None:
+    """Also of a base whose file's name does not say what it is."""
     (log,) = KEYS.binlogs
-    base = tmp_path / "pk.parquet"
+    base = tmp_path / name
     asked = ("state", log, "--table", "keyed.pk")
     first = run(*asked, "--at", "11000", "--format", "parquet", "--output", base)
     whole = run(*asked, "--format", "jsonl")

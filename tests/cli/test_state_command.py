@@ -211,7 +211,22 @@ def test_every_table_that_may_be_there(run: Run) -> None:
         list(log.states(key=["id"]))
 
 
-def test_an_empty_table_has_no_rows(run: Run, golden_log: Callable[[str], Path]) -> None:
-    done = run("state", golden_log("8.0-row-full/keys"), "--table", "keyed.pk_last")
-    assert done.status == 0
-    assert "note: keyed.pk_last: 0 rows" in done.complaint
+def test_an_empty_table_has_no_rows(run: Run) -> None:
+    """At the end, and at each place where it is empty, however that is named."""
+    changes = ("transactions", LOG, "--table", "keyed.pk_last", "--format", "jsonl")
+    first, *_, last = run(*changes).records
+    uuid, number = last["gtid"].split(":")
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=last["commit_timestamp"])
+    for point in (
+        [],
+        ["--at", f"{LOG}:{first['pos']}"],  # made, and not written yet
+        ["--at", f"{LOG}:{last['end_pos']}"],
+        ["--until-gtid", f"{uuid}:1-{number}"],
+        ["--until-time", moment.isoformat()],
+    ):
+        for form in ("table", "jsonl"):
+            done = run("state", LOG, "--table", "keyed.pk_last", "--format", form, *point)
+            told = "note: keyed.pk_last: 0 rows"
+            assert (done.status, done.out, done.complaint) == (0, b"", told), point
+    inside = run("state", LOG, "--table", "keyed.pk_last", "--at", f"{LOG}:{first['end_pos']}")
+    assert inside.status == 0 and inside.out and "0 rows" not in inside.err
