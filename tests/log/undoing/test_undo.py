@@ -168,6 +168,20 @@ def test_a_notebook_escapes_names_and_values() -> None:
         assert "<script" not in page and "\x1b" not in page
 
 
+@pytest.mark.parametrize("mode", ["refuse", "skip"])
+def test_what_later_changes_keep_from_being_undone_shows_what_they_left(mode: str) -> None:
+    log = bk.open([str(path) for path in logs("8.0-row-full", "incident")])
+    rows: list[Any] = [row["values"] for row in log.state("shop.orders").records()]
+    now = {row["id"]: row for row in rows}
+    frame = log.undo(at=75676, mode=mode).frame()
+    refused = frame[frame["refused"].str.contains("later change", na=False)]
+    assert len(refused) == 18
+    for shown in refused.to_dict("records"):
+        row, cells = now[json.loads(shown["key"])["id"]], json.loads(shown["now"])
+        assert cells == {column: row[column] for column in json.loads(shown["before"])}
+        assert cells["total"] == "0.00" and shown["after"] is None
+
+
 @pytest.mark.parametrize("cell", ["5.7-row-full", "8.0-row-full"])
 def test_the_incident_is_undone_in_what_nobody_edited_since(cell: str) -> None:
     """All rows that the lost condition hit, and what colleagues did with some of them stays."""

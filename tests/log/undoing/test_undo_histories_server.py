@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.reports.sql import SqlOptions, script
 from binlogkit_fixtures.servers import Server
+from binlogkit_fixtures.truth import read_tables
 from tests.log.states.test_cascades_server import HISTORIES, NAMES, begin, statement_of
 from tests.servers import each_server
 
@@ -59,6 +61,31 @@ def test_all_that_happened_since(server: Server, image: str, seed: int, tmp_path
         if len(plans):
             assert verdict[-1] == "committed"
         assert _rows(cursor) == expected
+
+
+@pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
+@pytest.mark.parametrize("seed", range(HISTORIES))
+@pytest.mark.gate(2)
+def test_a_refused_change_shows_its_row_as_it_is(
+    server: Server, image: str, seed: int, tmp_path: Path
+) -> None:
+    chance = random.Random(f"refused {image}/{seed}")
+    with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
+        begin(cursor, image)
+        name, places = server.binlog_names()[-1], list[int]()
+        for count in (BEFORE, 10, AFTER):
+            _change(cursor, chance, count)
+            cursor.execute(f"SHOW BINLOG EVENTS IN '{name}'")
+            places.append(int(cursor.fetchall()[-1][4]))
+        rows = read_tables(connection, ["u"])
+    log = bk.open(str(server.copy_binlog(name, tmp_path)))
+    frame = log.undo(start_position=places[0], stop_position=places[1]).frame()
+    for change in frame[frame["refused"].notna() & frame["now"].notna()].to_dict("records"):
+        key, now = json.loads(change["key"]), json.loads(change["now"])
+        there = [
+            row for row in rows[f"u.{change['table']}"].records() if key.items() <= row.items()
+        ]
+        assert len(there) == 1 and now.items() <= there[0].items(), change
 
 
 def _change(cursor: Any, chance: random.Random, count: int) -> None:

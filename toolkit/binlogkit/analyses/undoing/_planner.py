@@ -174,7 +174,9 @@ class Planner:
             if key.rows == STAYED:
                 child = printable(".".join(key.child))
                 reasons.add(rows, f"rows of {child} had its value before, and would go along")
+        last, known = dict[str, Cells](), dict[str, Mask]()
         if self.blocked is not None:
+            last, known = self.blocked.stands(batch, after)
             reasons.add(self.blocked.along(batch), "a change that belongs to it is refused")
         there = reasons.none()
         left = there & _any(draft.left_out.values(), every)
@@ -192,7 +194,7 @@ class Planner:
             batch, self.backwards, kind, draft.chosen(draft.set, draft.new),
             draft.chosen(draft.where, draft.old), limit_one, reasons.texts, note,
             list(draft.same()), unreferred, skipped | draft.whole,
-            draft.chosen(draft.kept, draft.old, held),
+            draft.chosen(draft.kept, draft.old, held), draft.chosen(known, last, every),
         )  # fmt: skip
 
     def _not_committed(self, batch: pa.RecordBatch) -> pa.StringArray:

@@ -31,7 +31,8 @@ class Blocked:
 
     ``overwritten``: those that are undone nevertheless, whatever their rows have become; ``mode``:
     one of :data:`MODES`; ``stay``: by ``seq``, those whose refusal extends to everything that goes
-    with them; ``later``: what later changes left in columns that chosen ones set (mode merge).
+    with them; ``later``: what later changes left in columns that chosen ones set (mode merge);
+    ``left``: what the log leaves of the blocked changes' rows.
     """
 
     seqs: Integers
@@ -40,6 +41,7 @@ class Blocked:
     mode: str
     stay: Integers
     later: Mapping[tuple[TableId, str], Later] = field(default_factory=dict)
+    left: Mapping[tuple[TableId, str], Later] = field(default_factory=dict)
 
     @property
     def skipped(self) -> bool:
@@ -61,7 +63,9 @@ class Blocked:
         order = np.argsort(found.conflicting, kind="stable")
         overwritten = found.overwritten if mode == "force" else found.overwritten[:0]
         texts = why.combine_chunks().take(pa.array(order))
-        return cls(found.conflicting[order], texts, overwritten, mode, stay, found.later)
+        return cls(
+            found.conflicting[order], texts, overwritten, mode, stay, found.later, found.left
+        )
 
     def reasons(self, batch: pa.RecordBatch) -> pa.StringArray:
         """For each change why it is blocked; null if it is not."""
@@ -76,6 +80,17 @@ class Blocked:
         """The changes that are undone nevertheless."""
         found: Mask = np.isin(np.asarray(batch["seq"]), self.overwritten)
         return found
+
+    def stands(
+        self, batch: pa.RecordBatch, cells: Mapping[str, Cells]
+    ) -> tuple[dict[str, Cells], dict[str, Mask]]:
+        """The cells of a table's changes as the log leaves them, and which of them are known."""
+        table = batch["db"][0].as_py(), batch["table"][0].as_py()
+        own, known = dict[str, Cells](), dict[str, Mask]()
+        for (name, column), left in self.left.items():
+            if name == table and column in cells:
+                own[column], known[column], _ = left.over(cells[column], np.asarray(batch["seq"]))
+        return own, known
 
     def merged(
         self, batch: pa.RecordBatch, cells: Mapping[str, Cells], names: Mapping[str, str]

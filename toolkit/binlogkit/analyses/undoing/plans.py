@@ -104,7 +104,8 @@ class PlanColumns:
     ``refused`` and ``note``: null if there is none; ``keep``: which columns stay as they are in
     which rows; ``unreferred``: foreign keys by which only so many rows may refer to which rows;
     ``skipped``: which refused ones are left out on request; ``later``: columns that are not
-    restored, as later changes left them.
+    restored, as later changes left them; ``left``: columns of rows on whose changes later ones
+    depend, as the log leaves them, where that is certain.
     """
 
     changes: pa.RecordBatch
@@ -119,6 +120,7 @@ class PlanColumns:
     unreferred: Sequence[tuple[Reference, Mask]] = ()
     skipped: Mask | None = None
     later: Sequence[Chosen] = ()
+    left: Sequence[Chosen] = ()
 
     @property
     def table(self) -> tuple[str, str]:

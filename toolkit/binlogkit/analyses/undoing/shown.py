@@ -25,9 +25,9 @@ SHOWN = fields(
     ("op", "string?", "the chosen change: insert, update or delete; null for a statement"),
     ("key", "json?", "the row's key as it is now, null in a table without one"),
     ("before", "image?", "the row before the change; of an update the columns that it set"),
-    ("now", "image?", "the same as the script must find it: in undo as the log leaves it, in redo "
-     "as before the change; null for a row that is not there; null where the change is refused: "
-     "what became of its row is not followed"),
+    ("now", "image?", "the same as the script must find it, null for a row that is not there; of a "
+     "change on which later ones depend as the log leaves it; null where the change is refused for "
+     "other reasons, or the log does not determine it"),
     ("after", "image?", "the same after the script, null likewise"),
     ("later", "list<string>", "columns that keep what later changes set (mode merge)"),
     ("refused", "string?", "why it is not undone, null if it is"),
@@ -57,22 +57,25 @@ def _rows(made: PlanColumns) -> Iterator[Row]:
     places = changes.select([n for n in names if n not in ("before", "after")]).to_pylist()
     before, after = (_images(made, side) for side in (0, 1))
     key = key_columns(changes.schema)
-    new, guards, later = (_cells(part, count) for part in (made.set, made.where, made.later))
+    parts = (made.set, made.where, made.later, made.left)
+    new, guards, later, stands = (_cells(part, count) for part in parts)
     skipped = np.zeros(count, np.bool_) if made.skipped is None else made.skipped
     for i, place in enumerate(places):
         old, left = before[i], after[i]
         refused = made.refused[i].as_py()
-        whole = {**(old or {}), **(left or {}), **guards[i]}
+        whole = {**(old or {}), **(left or {}), **guards[i], **stands[i]}
         stood, becomes = (left, old) if made.backwards else (old, left)
-        told: Row = {"before": old, "now": stood, "after": becomes}
+        names, found = list(stood or {}), {**(stood or {}), **guards[i], **later[i], **stands[i]}
         if old is not None and left is not None:
             names = [c for c in left if c in new[i] or c in later[i]] or _changed(old, left)
-            stands = {**(stood or {}), **guards[i], **later[i]}
-            now = {c: stands[c] for c in names if c in stands}
-            told = {"before": {c: old[c] for c in names if c in old}, "now": now}
+            old = {c: old[c] for c in names if c in old}
+        now = {c: found[c] for c in names if c in found}
+        told: Row = {"before": old, "now": None if stood is None else now, "after": becomes}
+        if stood is not None and becomes is not None:
             told["after"] = {**now, **new[i]}
         if refused is not None and not later[i]:
-            told |= {"now": None, "after": None}
+            left_now = {c: stands[i][c] for c in names if c in stands[i]}
+            told |= {"now": left_now or None, "after": None}
         told["key"] = {c: whole.get(c) for c in key} or None
         texts = {n: _text(v) for n, v in told.items()}
         rest = {"later": list(later[i]), "refused": refused, "skipped": bool(skipped[i])}

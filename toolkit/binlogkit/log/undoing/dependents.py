@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows
     from binlogkit.log.streams import Streams
 
+_INNODB = "INNODB"
+
 
 class Others:
     """The changes of a log that may depend on chosen ones; read on first use.
@@ -78,7 +80,8 @@ class Others:
         if stay is None and not any(batch.num_rows for batch in rest):
             return Dependences.none()
         marked = [self._marked(batch) for batch in went if batch.num_rows]
-        given = [self._counted(batch) for batch in (*own, *marked, *rest)]
+        met = [*own, *marked, *rest]
+        given = [self._counted(batch) for batch in met]
         named = [part for batch in given if batch.num_rows for part in self._named(batch)]
         begun = {
             self._last(b.name, b.seq)
@@ -91,7 +94,31 @@ class Others:
             Gathered(named, self._definitions), keys, back,
             struck=self._struck, complete=frozenset() if self._gaps else frozenset(begun),
             by_transaction=self._whole and not self._merge, merge=self._merge,
+            unsure=self._unsure(keys, met, given, seqs),
         )  # fmt: skip
+
+    def _unsure(
+        self,
+        keys: Iterable[Reference],
+        met: Sequence[pa.RecordBatch],
+        counted: Sequence[pa.RecordBatch],
+        seqs: Integers,
+    ) -> set[TableId]:
+        """The tables whose rows may have changed since in other ways than by these changes.
+
+        By changes that do not count in transactional tables, foreign keys, DDL, statements logged
+        as text, other engines than InnoDB, or where the log has gaps.
+        """
+        since = [b for b in self._boundaries if len(seqs) and b.seq > seqs[0]]
+        found = {_name(batch) for batch in met if batch.num_rows}
+        if not (self._gaps or self._log.gaps or any(b.may_write for b in since)):
+            found = {name for name in found if any(b.concerns(name) for b in since)}
+        pairs = zip(met, counted, strict=True)
+        found |= {_name(batch) for batch, rest in pairs if rest.num_rows < batch.num_rows}
+        found |= {key.child for key in keys if self._struck and key.cascades}
+        engines = {(d.db, d.table): d.engine or _INNODB for d in self._definitions}
+        found |= {name for name, engine in engines.items() if engine.upper() != _INNODB}
+        return found | {self._last(name, b.seq - 1) for name in found for b in self._renames}
 
     def changes(self, seqs: Integers) -> list[pa.RecordBatch]:
         """Some of the other changes, as they were read."""
@@ -231,6 +258,10 @@ class Others:
             if boundary.seq > seq and boundary.name == name and boundary.new_name:
                 name = boundary.new_name
         return name
+
+
+def _name(batch: pa.RecordBatch) -> TableId:
+    return batch["db"][0].as_py(), batch["table"][0].as_py()
 
 
 def _by_table(wanted: Filters) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,7 @@ from binlogkit.analyses.undoing.dependents.chains import (
     dependents,
 )
 from binlogkit.analyses.undoing.dependents.gathered import BELOW, PLACE, Gathered
+from binlogkit.analyses.undoing.dependents.left import left
 from binlogkit.analyses.undoing.dependents.links import all_links, of_equal_rows, of_moves
 from binlogkit.analyses.undoing.dependents.merged import Later, merged
 from binlogkit.constants import TableId
@@ -52,7 +53,8 @@ class Dependences:
     by ``seq``, chosen changes of tables with a key whose only dependents are changes of the same
     row, certain or possible, that left its key: nothing else prevents undoing them. ``later``: of
     the mode merge, by table and column, what later changes left in rows of chosen ones; its
-    conflicts are only those that are not undone at all.
+    conflicts are only those that are not undone at all. ``left``: by table and column, what the log
+    leaves of the rows of the conflicts, where that is certain.
     """
 
     dependents: pa.Table
@@ -61,6 +63,7 @@ class Dependences:
     conflicting: Integers
     overwritten: Integers
     later: Mapping[tuple[TableId, str], Later] = field(default_factory=dict)
+    left: Mapping[tuple[TableId, str], Later] = field(default_factory=dict)
 
     @classmethod
     def none(cls) -> Dependences:
@@ -78,13 +81,14 @@ def dependences(
     complete: frozenset[TableId],
     by_transaction: bool = False,
     merge: bool = False,
+    unsure: Container[TableId] = (),
 ) -> Dependences:
     """What depends on chosen changes; see the package.
 
     ``chosen``: by ``seq``; ``struck``: whether foreign keys cascade without logging; ``complete``:
     tables whose rows are known from the beginning; ``by_transaction``: whole transactions are
     undone, and depend on each other; ``merge``: updates are undone in the columns that no later
-    change set (merged.py).
+    change set (merged.py); ``unsure``: tables whose rows may have changed in other ways.
     """
     unit_of = changes.seq
     if by_transaction:  # a change outside any is a unit by itself
@@ -107,17 +111,19 @@ def dependences(
     blocked = conflicting(links, unit, stays, wanted)
     if merge:
         refused, later = merged(changes, links, keys, unit, wanted)
+        conflicts, seqs = _table(changes, unit, refused, wanted)
         return Dependences(
-            *_table(changes, unit, reached, stays), *_table(changes, unit, refused, wanted),
-            np.zeros(0, np.int64), later,
+            *_table(changes, unit, reached, stays), conflicts, seqs, np.zeros(0, np.int64), later,
+            dict(left(changes, seqs, unsure)),
         )  # fmt: skip
     others = [link for link in fixed if link.kind not in (SAME_ROW, UNKNOWN)]
     moves = [of_moves(events) for events in changes.tables.values() if events.key]
     hard = conflicting([*others, *equal, *moves], unit, stays, wanted)
     only = (blocked.there & wanted & ~hard.there)[unit]
+    conflicts, seqs = _table(changes, unit, blocked, wanted)
     return Dependences(
-        *_table(changes, unit, reached, stays), *_table(changes, unit, blocked, wanted),
-        np.unique(changes.seq[only]),
+        *_table(changes, unit, reached, stays), conflicts, seqs, np.unique(changes.seq[only]),
+        left=dict(left(changes, seqs, unsure)),
     )  # fmt: skip
 
 
