@@ -9,6 +9,7 @@ from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.server_following import FollowArgs, ServerFollowing
 from binlogkit.log.several import FollowingSeveral
+from binlogkit.log.signatures import names
 from binlogkit.rows.options import Start
 from binlogkit.sources.connection import Servers, ServerSettings, servers_of
 from binlogkit.sources.server.resume import Stop
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from binlogkit.errors import LostConnectionError
 
 
+@names(FollowArgs)
 def follow(
     server: Servers,
     *,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 from binlogkit.errors import UsageError
 from binlogkit.log.filter_warnings import warn_of_unmet
+from binlogkit.log.signatures import named
+from binlogkit.log.states.point import PointArgs, TableArgs
 from binlogkit.log.streams import Streams
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import written_table_name
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.log.states.door import TableStates
     from binlogkit.log.states.life.life import RowLife
-    from binlogkit.log.states.point import PointArg, PointArgs, TableArgs
+    from binlogkit.log.states.point import PointArg
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.undoing.plans import LogPlans, Undo
     from binlogkit.log.verify import Verification
@@ -519,3 +521,6 @@ class Log(Streams):
 
     def __repr__(self) -> str:
         return f"<binlogkit.Log {json.dumps(self.files, ensure_ascii=True)}>"
+
+
+named(FilterArgs, RowFilterArgs, PointArgs, TableArgs)(Log)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from importlib import import_module
-from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import InputError, UsageError
 from binlogkit.log.log import Log
+from binlogkit.log.signatures import keywords_of, names
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.schema import Origin
 from binlogkit.sources.carriers import Source, resolve
@@ -82,21 +82,7 @@ def open_log(
     return Log(carriers, options, index)
 
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def _opens(function: _Function) -> _Function:
-    """The function, whose ``**`` argument is handed to :func:`open_log`: help and tooltips show the
-    arguments that may be given."""
-    own = signature(function)
-    kept = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
-    given = [
-        one
-        for name, one in signature(open_log).parameters.items()
-        if one.kind is Parameter.KEYWORD_ONLY and name not in own.parameters
-    ]
-    function.__signature__ = own.replace(parameters=[*kept, *given])  # type: ignore[attr-defined]
-    return function
+_opens = names(keywords_of(open_log))
 
 
 @_opens
