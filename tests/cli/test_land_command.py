@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -101,6 +102,18 @@ def test_folders_of_any_name(run: Run, tmp_path: Path, name: str) -> None:
     assert [one.name for one in tmp_path.iterdir()] == [name]
     assert landed(lake, "shop.orders").num_rows == 463
     assert run("state", lake, "--table", "shop.orders", "--format", "jsonl").status == 0
+
+
+def test_whose_logs_they_are(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server's name, or the path of its logs, wherever the command runs."""
+    shutil.copy(LOG, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    logs = (LOG.name, "a", None), (tmp_path / LOG.name, "b", None), (LOG, "c", "db1")
+    for log, lake, name in logs:
+        more = () if name is None else ("--name", name)
+        assert run("land", log, "--out", lake, *more).status == 0
+        sources = set(landed(lake, "shop.orders")["_source"].to_pylist())
+        assert sources == {name or str(tmp_path / "binlog")}
 
 
 @pytest.mark.parametrize("name", ["a%20b", "a[b]", "a\\b", "a^b", "a|b", "a\nb", "a\udcff"])

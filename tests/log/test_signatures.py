@@ -12,7 +12,7 @@ from binlogkit.log.states.point import PointArgs
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs
 from binlogkit_fixtures import golden
 
-METHODS = {name for name in dir(bk.Log) if not name.startswith("_")}
+METHODS = [name for name in dir(bk.Log) if not name.startswith("_")]
 PUBLIC: dict[str, Any] = {
     **{f"Log.{n}": getattr(bk.Log, n) for n in METHODS if callable(getattr(bk.Log, n))},
     **{name: getattr(bk, name) for name in ("audit", "explain", "follow", "suspects", "verify")},

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     help="How a column lands, [db.]table.column=drop, =hash or =truncate:N.",
 )
 @click.option("--mask-key", metavar="FILE", help="The key of the hashes, 16 bytes or more.")
+@click.option(
+    "--name", metavar="NAME", help="The server's name, for _source; else the path of its logs."
+)
 @click.option("--current", is_flag=True, help="Also keep tables of the current rows.")
 @click.option("--compact", is_flag=True, help="Also make few files of many small ones.")
 @engine_options("auto", "local", "spark")

@@ -240,6 +240,7 @@ def open_stored(arguments: dict[str, Any]) -> tuple[Any, Any]:
         files if isinstance(files, bytes) else list(files),
         storage_options=storage,
         index=arguments.pop("index", None),
+        name=arguments.pop("name", None),
         **{name: arguments.pop(name) for name in _READING},
     )
     return with_progress(log), storage

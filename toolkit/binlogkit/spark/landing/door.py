@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -33,6 +34,7 @@ from binlogkit.spark.landing.landing import (
 from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.merging import merge_here, merge_on, merges
 from binlogkit.spark.landing.tables import needed
+from binlogkit.spark.landing.views import VIEWS, write_views
 from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, write
 from binlogkit.spark.splits.plan import Split
 from binlogkit.spark.workers import own_interpreter
@@ -103,6 +105,7 @@ def land_on(
     """The same for a log that is open; ``storage``: options for files in a store; ``reached``: as
     for :func:`land_logs`."""
     folder = Path(out).absolute()
+    log.carriers = list(map(_absolute, log.carriers))
     run = in_threads(thread_count(log.options.threads)) if spark is None else on_spark(spark)
 
     def lands() -> Arrived:
@@ -121,6 +124,8 @@ def land_on(
     if compact:
         made = sizes.get("file_bytes", FILE_BYTES)
         arrived = replace(arrived, compacted=compacted(folder, file_bytes=made))
+    if arrived.batches or current or compact or not (folder / VIEWS).exists():
+        write_views(folder)
     return arrived
 
 
@@ -130,6 +135,13 @@ def check(out: str | Path, terms: Terms) -> None:
     if is_url(str(out)):
         raise UsageError(f"a landing goes to a folder, not to {out}")
     check_terms(Path(out).absolute(), terms.told)
+
+
+def _absolute(carrier: Carrier) -> Carrier:
+    """A log whose name, and so its source's, does not depend on the working directory."""
+    if carrier.location is not None or is_url(carrier.name):
+        return carrier
+    return replace(carrier, name=os.path.abspath(carrier.name))  # noqa: PTH100  links are kept
 
 
 def fresh_logs(log: Log, out: str | Path) -> list[Carrier]:

@@ -1,0 +1,142 @@
+"""``views.sql``: a landing's tables as views of DuckDB, over the files that count.
+
+A view names its files: whatever else is in the folders (what a killed landing left, what was
+compacted) is not read. The file is written anew by each landing that changed something.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from binlogkit.constants import TableId
+from binlogkit.errors import WriteError
+from binlogkit.sources.carriers.carrier import reason_of
+from binlogkit.spark.landing.journal import read_landed
+from binlogkit.spark.landing.merging import known_of
+from binlogkit.spark.landing.reading import files, folders
+from binlogkit.spark.landing.shape import current_folder, landed_name
+from binlogkit.spark.landing.tables import opened
+
+#: Its name, in the landing's folder.
+VIEWS = "views.sql"
+_CHANGES = "$changes"
+_HEAD = "-- DuckDB's views over the tables here (duckdb -init views.sql), written by each landing\n"
+#: Schemas and databases of DuckDB's own, by which a database could not be told apart.
+_OWN = ("information_schema", "main", "memory", "pg_catalog", "system", "temp")
+_PARTITIONS = "hive_partitioning = true, hive_types = {'_day': DATE, '_source': VARCHAR}"
+_TYPES = {
+    "int64": "BIGINT", "float": "FLOAT", "double": "DOUBLE", "string": "VARCHAR",
+    "binary": "BLOB", "date32[day]": "DATE", "timestamp[us]": "TIMESTAMP",
+    "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
+}  # fmt: skip
+
+
+def write_views(out: Path) -> None:
+    """Write the file of a landing. WriteError."""
+    names = {landed_name(one) for one in read_landed(out)["table"].unique().to_pylist()}
+    shown = _shown_names(sorted(names))
+    text = _HEAD + "".join(line for n, one in shown.items() for line in _views(out, n, one))
+    path, made = out / VIEWS, out / f"{VIEWS}.{uuid.uuid4().hex}"
+    try:
+        made.write_text(text, "utf-8")
+        made.replace(path)
+    except OSError as exc:
+        raise WriteError(str(path), reason_of(exc)) from exc
+
+
+def _shown_names(names: Sequence[TableId]) -> dict[TableId, TableId]:
+    """What tables are called in DuckDB, whose names have no case: ``t`` beside ``T`` is ``t$2``."""
+    schemas = _told_apart({db for db, _ in names}, _OWN)
+    found: dict[TableId, TableId] = {}
+    for db, schema in schemas.items():
+        tables = _told_apart((table for of, table in names if of == db), ())
+        found |= {(db, table): (schema, shown) for table, shown in tables.items()}
+    return found
+
+
+def _told_apart(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    there = {*taken}
+    for name in sorted(names):
+        shown, number = name, 1
+        while shown.lower() in there:
+            number += 1
+            shown = f"{name}${number}"
+        there.add(shown.lower())
+        found[name] = shown
+    return found
+
+
+def _views(out: Path, name: TableId, shown: TableId) -> Iterator[str]:
+    """The statements for one table: its changes, and its rows as they are, where they are kept."""
+    db, table = shown
+    yield f"\nCREATE SCHEMA IF NOT EXISTS {_name(db)};\n"
+    yield _view(f"{_name(db)}.{_name(table + _CHANGES)}", [*folders(out, name)])
+    current = out / current_folder(name)
+    if opened(current) is None:
+        return
+    view = f"{_name(db)}.{_name(table)}"
+    yield _view(view, [current])
+    known = known_of(current) or {}
+    if not known.get("determined", True):
+        told = "not determined: binlogkit state says why"
+        yield f"COMMENT ON VIEW {view} IS {_text(told)};\n"
+
+
+def _view(view: str, places: Sequence[Path]) -> str:
+    """One view over folders of the same table, whose columns may have several types."""
+    found = [files(folder) for folder in places]
+    kinds: dict[str, set[str]] = {}
+    for schema, _ in found:
+        for field in schema:
+            kinds.setdefault(field.name, set()).add(_type(field.type))
+    mixed = {name for name, types in kinds.items() if len(types) > 1}
+    columns = [
+        f"NULL::{'VARCHAR' if name in mixed else next(iter(types))} AS {_name(name)}"
+        for name, types in kinds.items()
+    ]
+    # No file may have a column, or there may be none: the first part has them all, and no row.
+    parts = [f"SELECT {', '.join(columns)} WHERE false"]
+    for schema, own in found:
+        if own:
+            texts = [n for n in schema.names if n in mixed]
+            cast = ", ".join(f"CAST({_name(n)} AS VARCHAR) AS {_name(n)}" for n in texts)
+            paths = ",\n  ".join(_text(_pattern(Path(file.path).absolute())) for file in own)
+            parted = f", {_PARTITIONS}" if "_day" in schema.names else ""
+            parts.append(
+                f"SELECT *{f' REPLACE ({cast})' * bool(texts)} FROM read_parquet([\n  {paths}\n], "
+                f"union_by_name = true{parted})"
+            )
+    return f"CREATE OR REPLACE VIEW {view} AS\n" + "\nUNION ALL BY NAME ".join(parts) + ";\n"
+
+
+def _type(kind: pa.DataType) -> str:
+    """DuckDB's type of a landed column."""
+    if pa.types.is_decimal(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if pa.types.is_list(kind):
+        return f"{_type(kind.value_type)}[]"
+    if pa.types.is_struct(kind):
+        return f"STRUCT({_listed(kind)})"
+    return _TYPES[str(kind)]
+
+
+def _listed(fields: Iterable[pa.Field]) -> str:
+    return ", ".join(f"{_name(one.name)} {_type(one.type)}" for one in fields)
+
+
+def _pattern(path: Path) -> str:
+    """A pattern that only this path matches."""
+    return str(path).replace("*", "[*]").replace("?", "[?]")
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
