@@ -14,6 +14,7 @@ from binlogkit.log.log import Log
 from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.servers import Server, ServerSpec
 from tests.servers import SERIES
+from tests.sources.server.conftest_server import settings_of
 from tests.waiting import until
 
 pytestmark = [pytest.mark.server, pytest.mark.gate(1)]
@@ -86,6 +87,16 @@ def test_live_tables(restarted: Server, tmp_path: Path, monkeypatch: pytest.Monk
                     assert [*state.records()] == [*wanted.records()], (table, moment)
                     compared += state.determined
     assert compared > 15
+
+
+def test_live_tables_of_a_server_that_had_started_again(restarted: Server) -> None:
+    """Its log, from whose beginning a server sends by GTID, began with a start that is past."""
+    restarted.query("INSERT INTO m.used VALUES (7)")
+    with bk.live(settings_of(restarted), ["m.used"], lock="held") as live:
+        restarted.query("INSERT INTO m.used VALUES (8)")
+        until(lambda: len(live["m.used"]) == 2, "the row comes")
+        assert sorted(live["m.used"]["id"]) == [7, 8]
+    restarted.query("DELETE FROM m.used")
 
 
 def test_through_an_index(restarted: Server, tmp_path: Path) -> None:

@@ -372,7 +372,11 @@ class _Steps:
         if window.stretch is None or file == before:
             return
         self._file = file
-        if (before or self._reading.start.begin <= len(BINLOG_MAGIC)) and starts(self._owner.facts):
+        facts, start = self._owner.facts, self._reading.start
+        # What is followed may begin inside the log, also by GTID.
+        seen = start.seen.subtract(facts.previous or GtidSet()) if start.seen else None
+        inside = not before and (start.begin > len(BINLOG_MAGIC) or bool(seen))
+        if starts(facts) and not inside:
             step.restarts.append(window.stretch.ordinal << SEQ_SHIFT)
 
     def _take_xa(self, window: Window, step: Step) -> None:
