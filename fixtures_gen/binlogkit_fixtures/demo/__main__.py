@@ -26,6 +26,8 @@ WIDTH = 110
 INCIDENT = ("8.0-row-full", "incident")
 VICTIM = "shop.orders"
 SHOWN_STATEMENTS = 3
+QUERY = f"SELECT status, COUNT(*) AS orders, SUM(total) AS total FROM {VICTIM} GROUP BY status"
+PATIENCE = 120.0
 
 
 class Demo:
@@ -49,6 +51,7 @@ class Demo:
         self.judge(logs, oracle, why)
         script = self.undo(case)
         report = self.report(case)
+        self.live(case)
         self.pipeline(logs)
         self.heading("Where everything is")
         places = [
@@ -254,7 +257,32 @@ class Demo:
         self.say(f"{path.stat().st_size:,} bytes, plots included, nothing loaded from elsewhere")
         return path
 
-    def pipeline(self, logs: Logs, step: int = 8) -> None:
+    def live(self, case: Case) -> None:
+        """Step 8: a query's result while the log is written, held against the table as it was."""
+        self.heading("8. A query kept up to date while the log is written")
+        marks = {mark.name: mark for mark in case.manifest.marks}
+        written, log = case.logs[0].read_bytes(), bk.open(str(case.logs[0]))
+        growing = self.out / "written" / case.logs[0].name
+        growing.parent.mkdir(parents=True, exist_ok=True)
+        growing.write_bytes(written[: marks["before"].pos])
+        self.say(QUERY)
+        with bk.live(growing.parent, VICTIM) as live:
+            live.wait_for((marks["before"].file, marks["before"].pos), PATIENCE)
+            query = live.register(QUERY)
+            for name in ("before", "after"):
+                mark = marks[name]
+                with growing.open("ab") as file:
+                    file.write(written[growing.stat().st_size : mark.pos])
+                live.wait_for((mark.file, mark.pos), PATIENCE)
+                records = sorted(query.records(), key=lambda row: str(row["status"]))
+                self.say(f"\n{name} the statement, at {live.moment.file}:{live.moment.pos}:")
+                self.table(records, ("orders", "total"))
+                then = log.state(VICTIM, at=(mark.file, mark.pos)).frame()
+                totals = {str(s): sum(part) for s, part in then.groupby("status")["total"]}
+                same = {str(row["status"]): row["total"] for row in records} == totals
+                self.expect(same, f"the query {name} the statement: {records}, not {totals}")
+
+    def pipeline(self, logs: Logs, step: int = 9) -> None:
         """Logs landed as tables, and what is asked of them without the logs."""
         from binlogkit.spark import session
 
