@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit._kernel.native.filters import may_have
+from binlogkit.constants import TableId
 from binlogkit.frames.key_hashes import Hashes, KeyColumn, asked_hashes
 from binlogkit.log.index.part import Part
+from binlogkit.log.index.places import Places, places_of
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.where import Condition, Operand, Where
 
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 
 #: By column the values of which one must be in an image of a wanted row.
 Asked: TypeAlias = "dict[str, tuple[Any, ...]]"
-#: The versions of tables.
-Schemas: TypeAlias = "Mapping[tuple[str, str], Sequence[TableSchema]]"
 _DEFINED = ("db", "table", "columns", "positions", "kinds", "types")
 _USED = (*_DEFINED, "filter")
 
@@ -50,7 +50,7 @@ def _of_condition(condition: Condition) -> Asked:
 
 
 def may_have_keys(
-    parts: Sequence[Part], wanted: Filters, schemas: Schemas
+    parts: Sequence[Part], wanted: Filters, schemas: Mapping[TableId, Sequence[TableSchema]]
 ) -> list[list[bool] | None]:
     """For each filter of each part whether it may have a wanted key; None: any may have.
 
@@ -61,18 +61,18 @@ def may_have_keys(
     if not asked or any(table is None for table in tables) or not tables:
         return [None] * len(parts)
     whole = pa.concat_tables(table.select(_USED) for table in tables if table is not None)
-    may = may_be_in(whole, asked, schemas).tolist()
+    may = may_be_in(whole, asked, places_of(schemas)).tolist()
     ends = accumulate((table.num_rows for table in tables if table is not None), initial=0)
     return [may[start:end] for start, end in pairwise(ends)]
 
 
 def may_be_in(
-    filters: pa.Table, asked: Asked, schemas: Schemas
+    filters: pa.Table, asked: Asked, places: Places
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which of some filters may have a wanted key."""
+    """Which of some filters may have a wanted key; ``places``: for logs that name no columns."""
     found = np.ones(filters.num_rows, bool)
     for definition, rows in _alike(filters):
-        hashes = _hashes(definition, asked, schemas)
+        hashes = _hashes(definition, asked, places)
         if hashes is not None:
             found[rows] = _may_have(filters["filter"], hashes)[rows]
     return found
@@ -87,27 +87,23 @@ def _alike(filters: pa.Table) -> Iterable[tuple[dict[str, Any], list[int]]]:
     return found.values()
 
 
-def _hashes(definition: Mapping[str, Any], asked: Asked, schemas: Schemas) -> Hashes | None:
+def _hashes(definition: Mapping[str, Any], asked: Asked, places: Places) -> Hashes | None:
     names, kinds = definition["columns"], definition["kinds"]
     columns = list(map(KeyColumn, names, definition["positions"], kinds, definition["types"]))
     if not columns:
         return None
-    versions = schemas.get((definition["db"], definition["table"]), ())
-    named = [_name(column, asked, versions) for column in columns]
+    known = places.get((definition["db"], definition["table"]), {})
+    named = [_name(column, asked, known) for column in columns]
     if None in named:
         return None
     return asked_hashes(columns, [asked[name] for name in named if name is not None])
 
 
-def _name(column: KeyColumn, asked: Asked, versions: Sequence[TableSchema]) -> str | None:
+def _name(column: KeyColumn, asked: Asked, known: Mapping[str, Sequence[int]]) -> str | None:
     """The wanted name that means a column; None if that is not certain."""
     if column.name in asked and not column.name.startswith("@"):
         return column.name
-    for name in asked:
-        places = {c.index for version in versions for c in version.columns if c.name == name}
-        if places == {column.position}:
-            return name
-    return None
+    return next((name for name in asked if known.get(name) == [column.position]), None)
 
 
 def _may_have(

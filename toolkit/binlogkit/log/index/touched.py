@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from binlogkit.errors import InputError, UsageError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import TOUCHED
-from binlogkit.log.index.joined import Joined
 from binlogkit.log.index.kept import Index
 from binlogkit.log.index.keys import asked_keys, may_be_in
+from binlogkit.log.index.places import kept_places
 from binlogkit.log.index.tables import of_tables
 from binlogkit.rows.filter_args import texts
 from binlogkit.rows.filters import OPS, TableName, parse_table_name
@@ -71,8 +71,8 @@ def _with_keys(
     filters = index.table("filters", tables)
     names = pc.unique(pc.list_flatten(filters["columns"]))
     unnamed = pc.any(pc.starts_with(names, "@")).as_py()
-    schemas = Joined(index.besides(())).schemas if unnamed else {}
-    may = filters.filter(pa.array(may_be_in(filters, asked, schemas)))
+    places = kept_places(index) if unnamed else {}
+    may = filters.filter(pa.array(may_be_in(filters, asked, places)))
     known = may.select(["part", "db", "table"]).group_by(["part", "db", "table"]).aggregate([])
     return totals.join(known, ["part", "db", "table"], join_type="left semi")
 

@@ -1,0 +1,57 @@
+"""Where columns stand in tables, for logs that do not name them.
+
+A log of a server with binlog_row_metadata=MINIMAL, the default, names columns only where it has the
+CREATE TABLE. To find out means to go through the definitions of all logs; so an index keeps the
+answer beside its batches, for as long as these stay the same.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeAlias
+
+from binlogkit.constants import TableId
+
+if TYPE_CHECKING:
+    from binlogkit.log.index.kept import Index
+    from binlogkit.rows.schema import TableSchema
+
+#: By table and column the positions that it has in the table's versions, from 0 on.
+Places: TypeAlias = "Mapping[TableId, Mapping[str, Sequence[int]]]"
+_NAME = "columns.json"
+
+
+def places_of(schemas: Mapping[TableId, Iterable[TableSchema]]) -> Places:
+    """Of the versions of tables."""
+    found: dict[TableId, dict[str, set[int]]] = {}
+    for table, versions in schemas.items():
+        columns = found.setdefault(table, {})
+        for version in versions:
+            for column in version.columns:
+                columns.setdefault(column.name, set()).add(column.index)
+    return {t: {c: sorted(at) for c, at in columns.items()} for t, columns in found.items()}
+
+
+def kept_places(index: Index) -> Places:
+    """Of all tables in an index, found once for each of its states."""
+    from binlogkit.log.index.joined import Joined
+
+    path, mark = index.folder / _NAME, index.mark
+    try:
+        told = json.loads(path.read_text("ascii"))
+        if told["mark"] == mark:
+            return {(db, table): columns for db, table, columns in told["tables"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    index.load()
+    found = places_of(Joined(index.besides(())).schemas)
+    if index.mark == mark:
+        tables = [[db, table, columns] for (db, table), columns in found.items()]
+        made = path.with_name(f"{_NAME}.{uuid.uuid4().hex}")
+        with suppress(OSError):  # the folder may be read-only
+            made.write_text(json.dumps({"mark": mark, "tables": tables}), "ascii")
+            made.replace(path)
+    return found
