@@ -167,6 +167,20 @@ def test_logs_that_come_late_copies_and_other_names(tmp_path: Path) -> None:
     assert land(other, out).batches == 0
 
 
+def test_rows_that_waited_land_without_the_other_logs_of_their_batch(tmp_path: Path) -> None:
+    first, second = TRANSACTIONS.binlogs
+    [besides] = golden.case("9-row-full", "json").binlogs
+    together = land([second, besides], tmp_path / "out")
+    assert together.batches == 1 and len(together.spans) == 2 and together.waiting
+    rest = land([first, second], tmp_path / "out")
+    assert [span.file for span in rest.spans] == [str(first), str(second)] and not rest.waiting
+    land(TRANSACTIONS.path, tmp_path / "whole")
+    found, whole = (without_places(landed(tmp_path / n, "bank/*")) for n in ("out", "whole"))
+    assert found == whole
+    # The log that was besides has landed, and nothing of it comes again.
+    assert land([first, second, besides], tmp_path / "out").batches == 0
+
+
 @pytest.mark.slow
 def test_transactions_of_two_sources_land_once(tmp_path: Path) -> None:
     """A replica's log, as it were: the same GTIDs, begun at another time by another server."""

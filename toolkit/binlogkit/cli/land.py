@@ -100,7 +100,7 @@ def _waiting(found: Iterable[Waiting]) -> Iterator[str]:
         count, first = sum(one.rows for one in several), several[0]
         place = f"{first.file} at {first.first_pos}"
         yield (
-            f"{count} changes of {table} wait, from {place} on: {reason}. They land once the same "
+            f"{count} changes of {table} wait, from {place} on: {reason}. They land once their "
             "logs are named with an earlier log that has the table's CREATE TABLE, or with "
             "--schema or --schema-from"
         )

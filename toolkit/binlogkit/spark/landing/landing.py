@@ -238,7 +238,8 @@ def _ready(
         own = [one for one in waiting if one.batch == batch]
         stay = {one.table for one in own if not lands(one)}
         tables = tuple(sorted({one.table for one in own} - stay))
-        found = [span for span in known if span.batch == batch]
+        logs = {one.log for one in own if one.table in tables}
+        found = [span for span in known if span.batch == batch and span.log in logs]
         if tables and all(map(spans.is_there, found)):
             tried.update(replace(one, batch=0) for one in own)
             return [replace(span, again=batch, tables=tables) for span in found]

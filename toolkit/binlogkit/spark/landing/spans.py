@@ -50,6 +50,11 @@ class Span:
     again: int | None = None
     tables: tuple[str, ...] | None = None
 
+    @property
+    def log(self) -> LogId:
+        """Its log."""
+        return self.server_id, self.begun, file_number(self.file)
+
 
 class Landed:
     """What has landed: the spans of earlier batches."""
