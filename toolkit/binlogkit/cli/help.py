@@ -151,21 +151,19 @@ class Group(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list."""
-        _write_commands(self, ctx, formatter)
-
-
-def _write_commands(group: Group, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    grouped = {name: title for title, names in group.groups.items() for name in names}
-    sections: dict[str, list[tuple[str, str]]] = {title: [] for title in [*group.groups, "Further"]}
-    found = {name: group.get_command(ctx, name) for name in group.list_commands(ctx)}
-    for name in sorted(found, key=[*grouped, *found].index):
-        if (command := found[name]) is not None:
-            summary = command.get_short_help_str(limit=_SUMMARY)
-            sections[grouped.get(name, "Further")].append((name, summary))
-    for title, commands in sections.items():
-        if commands:
-            with formatter.section(title):
-                formatter.write_dl(commands)
+        grouped = {name: title for title, names in self.groups.items() for name in names}
+        sections: dict[str, list[tuple[str, str]]] = {
+            title: [] for title in [*self.groups, "Further"]
+        }
+        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        for name in sorted(found, key=[*grouped, *found].index):
+            if (command := found[name]) is not None:
+                summary = command.get_short_help_str(limit=_SUMMARY)
+                sections[grouped.get(name, "Further")].append((name, summary))
+        for title, commands in sections.items():
+            if commands:
+                with formatter.section(title):
+                    formatter.write_dl(commands)
 
 
 _SUMMARY = 200  # characters: no first sentence is longer

@@ -31,6 +31,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from binlogkit.constants import TableId
 from binlogkit.frames.fields import rows as fields
 from binlogkit.frames.fields.field import arrow_schema, names
 from binlogkit.rows.schema import Supposition
@@ -135,6 +136,11 @@ def key_columns(schema: pa.Schema) -> list[str]:
     says nothing of one."""
     found: list[str] = json.loads((schema.metadata or {}).get(b"binlogkit:key", b"[]"))
     return found
+
+
+def table_of(batch: pa.RecordBatch) -> TableId:
+    """The database and the table of a batch of changes, which has some."""
+    return batch["db"][0].as_py(), batch["table"][0].as_py()
 
 
 def undecodable_cells(batch: pa.RecordBatch) -> int:

@@ -26,6 +26,7 @@ from binlogkit.analyses.point_in_time.result import base_changes, state_table
 from binlogkit.analyses.point_in_time.unlogged import CONTRADICTIONS
 from binlogkit.constants import TableId
 from binlogkit.errors import LimitError, UndeterminedError
+from binlogkit.frames.schema import table_of
 from binlogkit.log.states.doubts import of_engine
 from binlogkit.log.states.forwards import transactional_of
 from binlogkit.log.states.history import MERGE, Merged
@@ -185,7 +186,7 @@ class LiveTables:
         return [
             Boundary(seq, None, step.file, 0, None, name, "truncate", None, "")
             for name, fold in self._replay.tables.items()
-            if fold.definition is not None and (fold.definition.engine or "").upper() == MEMORY
+            if _engine(fold) == MEMORY
         ]
 
     def _counting(self, step: Step, counted: set[int], rolled_back: set[int]) -> list[Any]:
@@ -230,14 +231,14 @@ class LiveTables:
         self, batches: list[Any], boundaries: list[Boundary], step: Step
     ) -> dict[TableId, Change]:
         """Note the rows of the tables that are about to be touched."""
-        touched = {(b["db"][0].as_py(), b["table"][0].as_py()) for b in batches}
+        touched = {table_of(b) for b in batches}
         touched |= {n for b in boundaries for n in self._replay.names if b.concerns(n)}
         if self._cascading:
             touched |= set(self._replay.tables)
         changes = {}
         for name in touched & self._replay.tables.keys():
             fold = self._replay.tables[name]
-            if fold.definition is not None and (fold.definition.engine or "").upper() == MERGE:
+            if _engine(fold) == MERGE:
                 self._merged.setdefault(name, Merged(0, name, None, step.file, step.pos))
             rows = fold.settled()
             missing = any(gap.concerns([".".join(name)]) for gap in step.gaps)
@@ -338,8 +339,8 @@ class LiveTables:
         found = [*self._all_doubts, *self._doubts.get(name, ())]
         if not fold.complete:
             found.append(KINDS["no_beginning"])
-        engine = None if fold.definition is None else fold.definition.engine
-        found += [one["meaning"] for one in of_engine(engine, [*self._merged.values()])]
+        merged = [*self._merged.values()]
+        found += [one["meaning"] for one in of_engine(_engine(fold), merged)]
         found += fold.findings.undetermined(apart)
         for child, parent in self._not_followed(name):
             told = f"{'.'.join(child)} changes with {'.'.join(parent)} by a foreign key, which is"
@@ -389,6 +390,11 @@ class LiveTables:
         for name in self.wanted:
             if name in self._replay.tables and name not in self._replay.absent:
                 yield name
+
+
+def _engine(fold: Fold) -> str:
+    """A table's engine in capitals, "" where it is not known."""
+    return ((fold.definition and fold.definition.engine) or "").upper()
 
 
 def too_large(name: TableId, count: int, size: int, most: int) -> LimitError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 from binlogkit.errors import UsageError
 from binlogkit.log.filter_warnings import warn_of_unmet
-from binlogkit.log.signatures import named
+from binlogkit.log.signatures import name_all
 from binlogkit.log.states.point import PointArgs, TableArgs
 from binlogkit.log.streams import Streams
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
@@ -523,4 +523,4 @@ class Log(Streams):
         return f"<binlogkit.Log {json.dumps(self.files, ensure_ascii=True)}>"
 
 
-named(FilterArgs, RowFilterArgs, PointArgs, TableArgs)(Log)
+name_all(Log, FilterArgs, RowFilterArgs, PointArgs, TableArgs)

@@ -45,16 +45,12 @@ def _shown(name: str, kind: str) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-def named(*kinds: type) -> Callable[[type], None]:
-    """Gives all methods of a class that take one of these TypedDicts as ``**`` such signatures."""
+def name_all(owner: type, *kinds: type) -> None:
+    """Give all methods of a class that take one of these TypedDicts as ``**`` such signatures."""
     known = {f"Unpack[{kind.__name__}]": kind for kind in kinds}
-
-    def decorate(owner: type) -> None:
-        for name in dir(owner):
-            method = getattr(owner, name)
-            given = getattr(method, "__annotations__", {}) if callable(method) else {}
-            for told in given.values():
-                if told in known:
-                    names(known[told])(method)
-
-    return decorate
+    for name in dir(owner):
+        method = getattr(owner, name)
+        given = getattr(method, "__annotations__", {}) if callable(method) else {}
+        for told in given.values():
+            if told in known:
+                names(known[told])(method)

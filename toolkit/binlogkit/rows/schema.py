@@ -250,7 +250,7 @@ class TableChange:
             new_table=self.new_table and self.new_table.lower(),
             definition=self.definition and self.definition.in_small_letters(),
             before=self.before and self.before.in_small_letters(),
-            like=self.like and (self.like[0].lower(), self.like[1].lower()),
+            like=self.like and small_name(self.like),
         )
 
 

@@ -11,6 +11,7 @@ from binlogkit.analyses.logging_rules.model import Settings, TableUse
 from binlogkit.analyses.logging_rules.references import LISTS, references
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
+from binlogkit.rows.schema import small_name
 
 KINDS = {
     "INSERT": "insert", "REPLACE": "replace", "UPDATE": "update", "DELETE": "delete",
@@ -122,7 +123,7 @@ class Tables:
         temporary = self.temporary(name)
         tracked = catalog.temporary.get((None, *name)) if temporary else catalog.tracked(name)
         definition = None if tracked is None else tracked.definition()
-        schema, table = name[0].lower(), name[1].lower()
+        schema, table = small_name(name)
         engine = None if tracked is None else tracked.engine
         if schema == "performance_schema":
             engine = "PERFORMANCE_SCHEMA"

@@ -21,6 +21,7 @@ from binlogkit.analyses.point_in_time.conversion import LOST, same
 from binlogkit.analyses.point_in_time.defaults import added_value
 from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.constants import TableId
+from binlogkit.frames.schema import table_of
 from binlogkit.rows.schema import ColumnDefinition
 
 _SEQ = attrgetter("seq")
@@ -141,7 +142,7 @@ class LaterDDL:
         """A table's changes, split where later DDL differs, with the table's present names."""
         if not batch.num_rows:
             return
-        name = (batch["db"][0].as_py(), batch["table"][0].as_py())
+        name = table_of(batch)
         seqs = batch["seq"].to_numpy()
         cuts = [seqs[0]]
         while (boundary := self._next(name, cuts[-1])) is not None and boundary.seq < seqs[-1]:

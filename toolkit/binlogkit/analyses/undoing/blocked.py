@@ -18,6 +18,7 @@ from binlogkit.analyses.undoing.dependents.found import Dependences
 from binlogkit.analyses.undoing.dependents.merged import Later
 from binlogkit.analyses.undoing.plans import NO_CHANGE, NOT_COMMITTED, Plans
 from binlogkit.constants import TableId
+from binlogkit.frames.schema import table_of
 from binlogkit.frames.text_columns import Mask
 
 #: What to do with chosen changes on which later ones depend; see :meth:`Log.undo`.
@@ -85,7 +86,7 @@ class Blocked:
         self, batch: pa.RecordBatch, cells: Mapping[str, Cells]
     ) -> tuple[dict[str, Cells], dict[str, Mask]]:
         """The cells of a table's changes as the log leaves them, and which of them are known."""
-        table = batch["db"][0].as_py(), batch["table"][0].as_py()
+        table = table_of(batch)
         own, known = dict[str, Cells](), dict[str, Mask]()
         for (name, column), left in self.left.items():
             if name == table and column in cells:
@@ -101,7 +102,7 @@ class Blocked:
 
         ``names``: the columns' present names by earlier ones.
         """
-        table = batch["db"][0].as_py(), batch["table"][0].as_py()
+        table = table_of(batch)
         own, left, kept = {**cells}, dict[str, Mask](), dict[str, Mask]()
         auto = np.zeros(batch.num_rows, np.bool_)
         for (name, column), later in self.later.items():

@@ -22,6 +22,7 @@ from binlogkit.analyses._change import CHANGE
 from binlogkit.analyses.references import Reference
 from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.generic import json_texts
+from binlogkit.frames.schema import table_of
 from binlogkit.frames.text_columns import Mask, Part, joined
 
 PLANS = fields(
@@ -125,7 +126,7 @@ class PlanColumns:
     @property
     def table(self) -> tuple[str, str]:
         """Database and table."""
-        return self.changes["db"][0].as_py(), self.changes["table"][0].as_py()
+        return table_of(self.changes)
 
     def frame(self) -> pa.RecordBatch:
         """The plans as :data:`PLANS` says."""
@@ -280,11 +281,7 @@ class Plans(Sequence[dict[str, Any]]):
     @property
     def tables(self) -> set[tuple[str, str]]:
         """The tables of the changes, by their last names."""
-        return {
-            (piece.batch["db"][0].as_py(), piece.batch["table"][0].as_py())
-            for piece in self._pieces
-            if piece.batch.num_rows
-        }
+        return {table_of(piece.batch) for piece in self._pieces if piece.batch.num_rows}
 
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...

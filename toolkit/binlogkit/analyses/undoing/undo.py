@@ -41,7 +41,7 @@ from binlogkit.analyses.undoing.plans import (
     no_texts,
 )
 from binlogkit.errors import UsageError
-from binlogkit.frames.schema import common_types
+from binlogkit.frames.schema import common_types, table_of
 from binlogkit.frames.text_columns import Mask
 from binlogkit.rows.schema import TableDefinition
 
@@ -139,7 +139,7 @@ def pieces(
 
 
 def _table(batch: pa.RecordBatch) -> tuple[str, str]:
-    return (batch["db"][0].as_py(), batch["table"][0].as_py()) if batch.num_rows else ("", "")
+    return table_of(batch) if batch.num_rows else ("", "")
 
 
 def _refused(rows: Iterable[Mapping[str, Any]], backwards: bool) -> Piece:

@@ -181,9 +181,15 @@ class BatchFolder:
             batch: {part: [astuple(stamp) for stamp in stamps] for part, stamps in of.items()}
             for batch, of in self.known.items()
         }
-        path = self.folder / f"{_NAMES}.{uuid.uuid4().hex}"
-        path.write_text(json.dumps({"version": VERSION, "batches": batches}), "utf-8")
-        path.replace(self.folder / _NAMES)
+        told = json.dumps({"version": VERSION, "batches": batches})
+        write_whole(self.folder / _NAMES, told)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file in place of an earlier one, so that readers see one of both. OSError."""
+    made = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    made.write_text(text, "utf-8")
+    made.replace(path)
 
 
 def those(table: pa.Table, parts: pa.Array) -> pa.Table:

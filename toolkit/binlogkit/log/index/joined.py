@@ -27,7 +27,7 @@ from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.reading import Reading
-from binlogkit.rows.schema import Supposition
+from binlogkit.rows.schema import Supposition, small_name
 from binlogkit.rows.series import AllSeries, Series, Source
 from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
 from binlogkit.rows.table_history import TableHistory
@@ -339,7 +339,7 @@ class _Touched:
 
     def has(self, name: tuple[str, str]) -> bool:
         """Whether a table may be one of them."""
-        db, table = name[0].lower(), name[1].lower()
+        db, table = small_name(name)
         if (db, table) in self._mapped:
             return True
         of_database = self._of_databases and _words(db) <= self._words

@@ -8,12 +8,12 @@ answer beside its batches, for as long as these stay the same.
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from binlogkit.constants import TableId
+from binlogkit.log.index.batches import write_whole
 
 if TYPE_CHECKING:
     from binlogkit.log.index.kept import Index
@@ -50,8 +50,6 @@ def kept_places(index: Index) -> Places:
     found = places_of(Joined(index.besides(())).schemas)
     if index.mark == mark:
         tables = [[db, table, columns] for (db, table), columns in found.items()]
-        made = path.with_name(f"{_NAME}.{uuid.uuid4().hex}")
         with suppress(OSError):  # the folder may be read-only
-            made.write_text(json.dumps({"mark": mark, "tables": tables}), "ascii")
-            made.replace(path)
+            write_whole(path, json.dumps({"mark": mark, "tables": tables}))
     return found

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.constants import TableId
+from binlogkit.frames.schema import table_of
 from binlogkit.log.states.forwards import States
 from binlogkit.log.states.point import Point, TableArgs
 from binlogkit.log.states.table_state import TableState
@@ -65,8 +66,10 @@ class Children:
         self.unlogged: list[pa.RecordBatch] = []
         foreign = _foreign(definitions, [(b.name, b.new_name) for b in boundaries if b.new_name])
         self._keys = foreign if cascade else {}
-        below = self._below({_name(c) for c in changes if c.num_rows})
-        partial = sorted({_name(c) for c in changes if c["before_state"].null_count < c.num_rows})
+        below = self._below({table_of(c) for c in changes if c.num_rows})
+        partial = sorted(
+            {table_of(c) for c in changes if c["before_state"].null_count < c.num_rows}
+        )
         emptied = sorted({(row["db"], row["table"]) for row in truncated})
         wanted = list(dict.fromkeys([*below, *partial, *emptied]))
         if not wanted:
@@ -162,10 +165,6 @@ def _foreign(
         for keys in found.values():
             keys += [(new, key) for parent, key in keys if parent == old]
     return found
-
-
-def _name(changes: pa.RecordBatch) -> TableId:
-    return changes["db"][0].as_py(), changes["table"][0].as_py()
 
 
 def _places(changes: Sequence[pa.RecordBatch], truncated: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -270,7 +269,7 @@ def _completed(batch: pa.RecordBatch, kept: Iterable[Whole]) -> list[pa.RecordBa
 
     parts, names = [batch], [field.name for field in batch["before"].type]
     for whole in kept if batch.num_rows else ():
-        if whole.name != _name(batch) or set(names) != set(whole.fields):
+        if whole.name != table_of(batch) or set(names) != set(whole.fields):
             continue
         rest, parts = parts, []
         for part in rest:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from binlogkit.constants import TableId
-from binlogkit.frames.schema import key_columns
+from binlogkit.frames.schema import key_columns, table_of
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.schema import TableDefinition
 
@@ -110,11 +110,11 @@ class Others:
         as text, other engines than InnoDB, or where the log has gaps.
         """
         since = [b for b in self._boundaries if len(seqs) and b.seq > seqs[0]]
-        found = {_name(batch) for batch in met if batch.num_rows}
+        found = {table_of(batch) for batch in met if batch.num_rows}
         if not (self._gaps or self._log.gaps or any(b.may_write for b in since)):
             found = {name for name in found if any(b.concerns(name) for b in since)}
         pairs = zip(met, counted, strict=True)
-        found |= {_name(batch) for batch, rest in pairs if rest.num_rows < batch.num_rows}
+        found |= {table_of(batch) for batch, rest in pairs if rest.num_rows < batch.num_rows}
         found |= {key.child for key in keys if self._struck and key.cascades}
         engines = {(d.db, d.table): d.engine or _INNODB for d in self._definitions}
         found |= {name for name, engine in engines.items() if engine.upper() != _INNODB}
@@ -161,7 +161,7 @@ class Others:
         for each in again.read_batches(again.reading(), filters):
             batch = _without(each.batch, seqs)
             if batch.num_rows and not _keyless_or_partial(batch):
-                mine = touched.get((batch["db"][0].as_py(), batch["table"][0].as_py()))
+                mine = touched.get(table_of(batch))
                 batch = batch.filter(pc.greater(batch["seq"], first))
                 batch = batch if mine is None else mine.those(batch)
             if batch.num_rows:
@@ -186,7 +186,7 @@ class Others:
         parts: dict[TableId, list[pa.RecordBatch]] = {}
         for batch in chosen:
             if batch.num_rows:
-                name = batch["db"][0].as_py(), batch["table"][0].as_py()
+                name = table_of(batch)
                 parts.setdefault(name, []).append(batch)
         told = {(d.db, d.table) for d in self._definitions}
         of_keys = {
@@ -206,11 +206,7 @@ class Others:
         """The tables of changes, under all their names, and those that foreign keys connect."""
         pairs = [(key.child, key.parent) for key in keys]
         pairs += [(b.name, b.new_name) for b in self._renames if b.new_name]
-        found = {
-            (batch["db"][0].as_py(), batch["table"][0].as_py())
-            for batch in changes
-            if batch.num_rows
-        }
+        found = {table_of(batch) for batch in changes if batch.num_rows}
         while more := {n for p in pairs if not found.isdisjoint(p) for n in p} - found:
             found |= more
         return found
@@ -240,7 +236,7 @@ class Others:
         """The changes of a table under its last name."""
         import pyarrow as pa
 
-        name = batch["db"][0].as_py(), batch["table"][0].as_py()
+        name = table_of(batch)
         seq = np.asarray(batch["seq"])
         cuts = sorted({b.seq for b in self._renames})
         stretch = np.searchsorted(cuts, seq, "right") if cuts else np.zeros(len(seq), np.int64)
@@ -258,10 +254,6 @@ class Others:
             if boundary.seq > seq and boundary.name == name and boundary.new_name:
                 name = boundary.new_name
         return name
-
-
-def _name(batch: pa.RecordBatch) -> TableId:
-    return batch["db"][0].as_py(), batch["table"][0].as_py()
 
 
 def _by_table(wanted: Filters) -> bool:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from binlogkit.errors import WriteError
-from binlogkit.spark.landing.tables import needed, opened
+from binlogkit.spark.landing.tables import file_of, needed, opened
 from binlogkit.spark.landing.writing import FILE_BYTES
 
 
@@ -62,7 +61,7 @@ def _compact(out: Path, folder: Path, file_bytes: int) -> Compacted:
         if action["size_bytes"] < file_bytes:
             values = action.get("partition") or {}
             key = tuple(None if values[n] is None else str(values[n]) for n in partitions)
-            groups.setdefault(key, []).append(folder / unquote(action["path"]))
+            groups.setdefault(key, []).append(file_of(folder, action["path"]))
     before = after = left = 0
     for key, files in groups.items():
         if len(files) < 2:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ import pyarrow as pa
 from binlogkit.errors import InputError, SchemaError, UsageError, WriteError
 from binlogkit.log import Log
 from binlogkit.log.index import Index, Joined, Part, Updated
+from binlogkit.log.index.batches import write_whole
 from binlogkit.log.index.stamps import place_of
 from binlogkit.rows.filters import Filters
 from binlogkit.sources.carriers.carrier import reason_of
@@ -202,10 +202,8 @@ class _Complete:
 
     def note(self) -> None:
         """Write the note. WriteError."""
-        made = self._path.with_name(f"{_COMPLETE}.{uuid.uuid4().hex}")
         try:
-            made.write_text(self._now, "ascii")
-            made.replace(self._path)
+            write_whole(self._path, self._now)
         except OSError as exc:
             raise WriteError(str(self._path.parent), reason_of(exc)) from exc
 
@@ -278,9 +276,10 @@ def _watched(run: Run, reached: Callable[[int, int], None]) -> Run:
     """The same, and how far it is."""
 
     def watched(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[Done]:
-        sizes = [sum((one.stop or one.start) - one.start for one in task) for task in tasks]
-        for done, size in zip(run(job, tasks), accumulate(sizes), strict=True):
-            reached(size, sum(sizes))
+        sizes = (sum((one.stop or one.start) - one.start for one in task) for task in tasks)
+        ends = list(accumulate(sizes))
+        for done, end in zip(run(job, tasks), ends, strict=True):
+            reached(end, ends[-1])
             yield done
 
     return watched

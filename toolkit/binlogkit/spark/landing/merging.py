@@ -87,7 +87,7 @@ def merge_here(
     """
     from deltalake.exceptions import CommitFailedError, DeltaError
 
-    same = " AND ".join(f"t.{_quoted(name)} = s.{_quoted(name)}" for name in key)
+    same = " AND ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in key)
     try:
         found = (
             table.merge(
@@ -109,7 +109,8 @@ def merge_here(
     return inserted, updated, deleted
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 

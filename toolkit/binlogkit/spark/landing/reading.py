@@ -12,7 +12,6 @@ from functools import reduce
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,7 +21,7 @@ from binlogkit.errors import InputError
 from binlogkit.frames.flat_cells import with_absent
 from binlogkit.spark.carried import fit
 from binlogkit.spark.landing.shape import BOUNDED, folder_of, landed_name, own_fields
-from binlogkit.spark.landing.tables import needed, opened
+from binlogkit.spark.landing.tables import file_of, needed, opened
 
 #: The columns of all tables that a state needs.
 _LEAN = frozenset(("_change_type", "_sequence", "_file", "_pos", "_inner", "_row", "_cells"))
@@ -72,7 +71,7 @@ def files(folder: Path) -> tuple[pa.Schema, list[File]]:
     for action in pa.table(table.get_add_actions(flatten=False)).to_pylist():
         low, high = ((action.get(end) or {}).get(BOUNDED) for end in ("min", "max"))
         bounds = (0, _LARGEST) if low is None or high is None else (low, high)
-        path = str(folder / unquote(action["path"]))
+        path = str(file_of(folder, action["path"]))
         found.append(File(path, action.get("partition") or {}, *bounds))
     return pa.schema(table.schema()), sorted(found, key=attrgetter("first", "last", "path"))
 

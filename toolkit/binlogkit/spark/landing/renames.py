@@ -16,7 +16,7 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.statements import Record, boundary_records
 from binlogkit.log.index import Joined
 from binlogkit.log.index.joined import Happened
-from binlogkit.rows.schema import TableChange
+from binlogkit.rows.schema import TableChange, small_name
 from binlogkit.spark.landing.masks import Guard, Mask, MaskedColumn, Masks, applies
 
 #: A table before and after, and the new names of columns by their old ones, all in small letters.
@@ -63,27 +63,27 @@ class _Lineage:
         self._steps: list[_Step] = []
         self.defined: dict[TableId, list[frozenset[str]]] = {}
         for _, change, boundary in happened(joined):
-            name = _small(boundary.name)
-            new = name if boundary.new_name is None else _small(boundary.new_name)
+            name = small_name(boundary.name)
+            new = name if boundary.new_name is None else small_name(boundary.new_name)
             renamed = {old: column.lower() for old, column in boundary.renamed.items()}
             if renamed or new != name:
                 self._steps.append((name, new, renamed))
             if change.like is not None:
-                self._steps.append((_small(change.like), name, {}))
+                self._steps.append((small_name(change.like), name, {}))
             for definition in (boundary.definition, boundary.before):
                 if definition is not None:
                     columns = frozenset(column.name.lower() for column in definition.columns)
-                    self.defined.setdefault(_small((definition.db, definition.table)), []).append(
-                        columns
-                    )
+                    self.defined.setdefault(
+                        small_name((definition.db, definition.table)), []
+                    ).append(columns)
         self._known = {name: list(of) for name, of in self.defined.items()}
         self._unnamed: set[TableId] = set()
         for table, versions in joined.schemas.items():
             for version in versions:
                 columns = frozenset(column.name.lower() for column in version.columns)
-                self._known.setdefault(_small(table), []).append(columns)
+                self._known.setdefault(small_name(table), []).append(columns)
                 if not version.named:
-                    self._unnamed.add(_small(table))
+                    self._unnamed.add(small_name(table))
 
     def names_of(self, mask: Mask) -> set[MaskedColumn]:
         """All names of a masked column; empty if its table's columns have no known names.
@@ -110,7 +110,3 @@ class _Lineage:
                     if tuple(table) == new:
                         found.add((*old, origins.get(column, column)))
         return found
-
-
-def _small(name: TableId) -> TableId:
-    return name[0].lower(), name[1].lower()

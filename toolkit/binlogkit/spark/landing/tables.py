@@ -53,7 +53,12 @@ def opened(folder: Path) -> DeltaTable | None:
 def files_of(table: DeltaTable, folder: Path) -> list[Path]:
     """The files of a table that count."""
     actions = pa.table(table.get_add_actions(flatten=True))
-    return [folder / unquote(path) for path in actions["path"].to_pylist()]
+    return [file_of(folder, path) for path in actions["path"].to_pylist()]
+
+
+def file_of(folder: Path, path: str) -> Path:
+    """A file of a table by its path in the table's log, where it is encoded as in URLs."""
+    return folder / unquote(path)
 
 
 def last_batch(folder: Path) -> int:

@@ -6,7 +6,6 @@ compacted) is not read. The file is written anew by each landing that changed so
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,9 +13,10 @@ import pyarrow as pa
 
 from binlogkit.constants import TableId
 from binlogkit.errors import WriteError
+from binlogkit.log.index.batches import write_whole
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.spark.landing.journal import read_landed
-from binlogkit.spark.landing.merging import known_of
+from binlogkit.spark.landing.merging import known_of, quoted
 from binlogkit.spark.landing.reading import files, folders
 from binlogkit.spark.landing.shape import current_folder, landed_name
 from binlogkit.spark.landing.tables import opened
@@ -40,12 +40,10 @@ def write_views(out: Path) -> None:
     names = {landed_name(one) for one in read_landed(out)["table"].unique().to_pylist()}
     shown = _shown_names(sorted(names))
     text = _HEAD + "".join(line for n, one in shown.items() for line in _views(out, n, one))
-    path, made = out / VIEWS, out / f"{VIEWS}.{uuid.uuid4().hex}"
     try:
-        made.write_text(text, "utf-8")
-        made.replace(path)
+        write_whole(out / VIEWS, text)
     except OSError as exc:
-        raise WriteError(str(path), reason_of(exc)) from exc
+        raise WriteError(str(out / VIEWS), reason_of(exc)) from exc
 
 
 def _shown_names(names: Sequence[TableId]) -> dict[TableId, TableId]:
@@ -74,12 +72,12 @@ def _told_apart(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
 def _views(out: Path, name: TableId, shown: TableId) -> Iterator[str]:
     """The statements for one table: its changes, and its rows as they are, where they are kept."""
     db, table = shown
-    yield f"\nCREATE SCHEMA IF NOT EXISTS {_name(db)};\n"
-    yield _view(f"{_name(db)}.{_name(table + _CHANGES)}", [*folders(out, name)])
+    yield f"\nCREATE SCHEMA IF NOT EXISTS {quoted(db)};\n"
+    yield _view(f"{quoted(db)}.{quoted(table + _CHANGES)}", [*folders(out, name)])
     current = out / current_folder(name)
     if opened(current) is None:
         return
-    view = f"{_name(db)}.{_name(table)}"
+    view = f"{quoted(db)}.{quoted(table)}"
     yield _view(view, [current])
     known = known_of(current) or {}
     if not known.get("determined", True):
@@ -96,7 +94,7 @@ def _view(view: str, places: Sequence[Path]) -> str:
             kinds.setdefault(field.name, set()).add(_type(field.type))
     mixed = {name for name, types in kinds.items() if len(types) > 1}
     columns = [
-        f"NULL::{'VARCHAR' if name in mixed else next(iter(types))} AS {_name(name)}"
+        f"NULL::{'VARCHAR' if name in mixed else next(iter(types))} AS {quoted(name)}"
         for name, types in kinds.items()
     ]
     # No file may have a column, or there may be none: the first part has them all, and no row.
@@ -104,7 +102,7 @@ def _view(view: str, places: Sequence[Path]) -> str:
     for schema, own in found:
         if own:
             texts = [n for n in schema.names if n in mixed]
-            cast = ", ".join(f"CAST({_name(n)} AS VARCHAR) AS {_name(n)}" for n in texts)
+            cast = ", ".join(f"CAST({quoted(n)} AS VARCHAR) AS {quoted(n)}" for n in texts)
             paths = ",\n  ".join(_text(_pattern(Path(file.path).absolute())) for file in own)
             parted = f", {_PARTITIONS}" if "_day" in schema.names else ""
             parts.append(
@@ -126,16 +124,12 @@ def _type(kind: pa.DataType) -> str:
 
 
 def _listed(fields: Iterable[pa.Field]) -> str:
-    return ", ".join(f"{_name(one.name)} {_type(one.type)}" for one in fields)
+    return ", ".join(f"{quoted(one.name)} {_type(one.type)}" for one in fields)
 
 
 def _pattern(path: Path) -> str:
     """A pattern that only this path matches."""
     return str(path).replace("*", "[*]").replace("?", "[?]")
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _text(text: str) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from binlogkit.analyses.point_in_time.codes import Integers, runs
 from binlogkit.analyses.undoing.dependents.events import ChangedCells, TableChanges
 from binlogkit.constants import TableId
-from binlogkit.frames.schema import common_types, key_columns
+from binlogkit.frames.schema import common_types, key_columns, table_of
 from binlogkit.rows.schema import TableDefinition
 
 #: What is kept of changes besides their images.
@@ -34,7 +34,7 @@ class Gathered:
         by_name: dict[TableId, list[pa.RecordBatch]] = {}
         for batch in batches:
             if batch.num_rows:
-                name = (batch["db"][0].as_py(), batch["table"][0].as_py())
+                name = table_of(batch)
                 by_name.setdefault(name, []).append(_kept(batch))
         self.tables: dict[TableId, TableChanges] = {}
         first, places = 0, []

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
+from binlogkit.frames.schema import table_of
 from binlogkit.log.filter_warnings import others
 from binlogkit.log.states.doubts import doubt, doubts_of, noted, of_gaps, with_more
 from binlogkit.log.states.forwards import full_name, transactional_of
@@ -21,6 +22,7 @@ from binlogkit.log.states.point import TableArgs
 from binlogkit.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import TableName, written_table_name
+from binlogkit.rows.schema import small_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
 
 if TYPE_CHECKING:
@@ -234,10 +236,10 @@ class _Looking:
         gathered = Candidates(self._value, tracked)
         folded = self._reading.history.folded
         for batch in changes_of(self._log, set(identity.names), self._sources):
-            name = (batch["db"][0].as_py(), batch["table"][0].as_py())
+            name = table_of(batch)
             for piece in pieces(batch, identity.since):
                 there, key = identity.at(int(piece["seq"][0].as_py()))
-                if there == (tuple(part.lower() for part in name) if folded else name):
+                if there == (small_name(name) if folded else name):
                     gathered.take(piece, key, written_table_name(*name))
         return gathered
 
