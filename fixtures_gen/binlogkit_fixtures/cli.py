@@ -26,6 +26,10 @@ __all__ = ["fixtures"]
 
 @click.group(
     cls=Group,
+    examples=(
+        "fixtures list --scenario incident",
+        "fixtures generate --scenario incident --version 8.0 --out logs",
+    ),
     groups={
         "Make": ("generate", "cells", "write", "damaged", "regenerate-golden", "archive"),
         "Check": ("list", "verify", "diff"),

@@ -72,8 +72,8 @@ def settings_of(cell: Cell) -> str:
 @click.command(
     cls=Command,
     examples=(
-        "fixtures generate --scenario incident --version 8.0 --out out/incident",
-        "fixtures generate --scenario orders.sql --matrix matrix.toml --out out/shop",
+        "fixtures generate --scenario incident --version 8.0 --out logs",
+        "fixtures generate --scenario own.sql --matrix own.toml --out logs",
     ),
 )
 @many("version", SERIES, "Only servers of this series")

@@ -134,7 +134,7 @@ def test_damage_stops_the_undo_of_what_it_concerns(run: Run, log: Path, tmp_path
     done = run("undo", *damaged, *options, "--table", "keyed.pk")
     assert (done.status, done.out) == (1, b"")
     assert "UPDATE_ROWS_EVENT cannot be read" in done.err
-    other = run("undo", *damaged, *options, "--table", "keyed.uk")
+    other = run("undo", *damaged, *options, "--table", "keyed.pk_text")
     assert b"GAP" not in other.out and b"START TRANSACTION" in other.out
 
 

@@ -53,7 +53,7 @@ def test_changes_that_later_ones_depend_on(run: Run, small: Path, mode: str) -> 
     assert carried + refused + skipped == inserts
     assert (refused > 0, skipped > 0) == (mode != "skip", mode == "skip")
     assert done.status == (mode != "skip")
-    assert "-- later: " in text and "a later change depends on it (deleted): " in text
+    assert "-- later: " in text and "a later change depends on it (row deleted): " in text
     assert "nothing to commit" not in text
     verdict = re.findall(r"THEN '(committed .*?)'", text)
     left = "1 change was" if refused + skipped == 1 else f"{refused + skipped} changes were"

@@ -61,7 +61,7 @@ def test_audit_and_verify_agree(on_damage: str, path: Path) -> None:
         audited = [f for f in log.audit()["integrity"].to_pylist() if f["code"] is not None]
         keys = ("code", "file", "pos", "end_pos", "meaning")
         assert [[f[k] for k in keys] for f in audited] == [[f[k] for k in keys] for f in verified]
-        assert [f["finding"] for f in audited] == [f["found"] for f in verified]
+        assert [f["found"] for f in audited] == [f["found"] for f in verified]
         met += len(verified)
     assert met > 3
 

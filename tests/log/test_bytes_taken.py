@@ -33,7 +33,7 @@ FRAMES: dict[str, Callable[[bk.Log, str], object]] = {
     "boundaries": lambda log, _: log.boundaries(),
     "tables": lambda log, _: log.tables(),
     "state": lambda log, table: log.state(table),
-    "states": lambda log, _: list(log.states(["types.wide", "docs.doc"])),
+    "states": lambda log, table: list(log.states([table])),
     "states of all tables": lambda log, _: list(log.states()),
     "diff": lambda log, table: list(log.diff(table, 4).records()),
     "life": lambda log, table: list(log.life(table, 1).records()),

@@ -131,7 +131,8 @@ def test_a_value_that_no_row_has(log: bk.Log) -> None:
 
 
 def test_a_table_that_the_log_does_not_name(log: bk.Log) -> None:
-    state = log.state("bank.acount")
+    with pytest.warns(UnmetWarning, match="bank.acount: The log does not name this table"):
+        state = log.state("bank.acount")
     assert not state.determined and not len(state.frame())
     told = {f["finding"]: f["meaning"] for f in state.findings.to_pylist()}
     assert told["unknown_table"] == f"The log does not name this table{LIKE}."

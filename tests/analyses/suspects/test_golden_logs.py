@@ -65,7 +65,7 @@ def test_the_bad_update_of_the_sample_is_the_only_suspect(cell: str) -> None:
     for name in ("source", "timestamp", "thread_id", "gtid", "file", "pos", "rows"):
         assert found[name] == bad[name], name
     assert (found["rank"], found["op"], found["transactions"]) == (1, "update", 1)
-    assert found["undo"] == f"binlogkit undo --at {bad['file']}:{bad['pos']} {log.files[0]}"
+    assert found["undo"] == f"binlogkit undo {log.files[0]} --at {bad['pos']} --mode merge"
 
 
 def test_scores_fall_and_ranks_rise() -> None:

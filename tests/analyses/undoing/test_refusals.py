@@ -10,8 +10,8 @@ from binlogkit.analyses.undoing.refusals import Refusals, kind_of
 @pytest.mark.parametrize(
     ("reason", "kind", "advice"),
     [
-        ("a later change depends on it (same_row): b.1:4 row 0, GTID u:1",
-         "a later change depends on it (same_row)", "--mode merge"),
+        ("a later change depends on it (same row): b.1:4 row 0, GTID u:1",
+         "a later change depends on it (same row)", "--mode merge"),
         ("a later statement that is logged as text may depend on it (b.1 at 4)",
          "a later statement that is logged as text may depend on it", "--mode force"),
         ("the table was dropped later (b.1 at 4)", "the table was dropped later", "--made-again"),
@@ -38,8 +38,8 @@ def test_kinds(reason: str, kind: str, advice: str | None) -> None:
 def test_the_most_frequent_first() -> None:
     found = Refusals()
     for place in ("b.1:4 row 0", "b.1:4 row 1"):
-        found.add(f"a later change depends on it (deleted): {place}")
+        found.add(f"a later change depends on it (row deleted): {place}")
     found.add("column a was dropped later (b.1 at 4)", 5)
     first, second = found.lines()
     assert first == "5 refused: column a was dropped later"
-    assert second.startswith("2 refused: a later change depends on it (deleted); --mode merge ")
+    assert second.startswith("2 refused: a later change depends on it (row deleted); --mode merge ")

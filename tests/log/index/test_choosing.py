@@ -102,6 +102,7 @@ def _state(log: bk.Log, table: str, point: dict[str, Any]) -> list[Any]:
     return [rows, *map(str, told)]
 
 
+@pytest.mark.filterwarnings("ignore::binlogkit.errors.UnmetWarning")
 @pytest.mark.sampled(1, 6)
 @pytest.mark.parametrize("name", sorted(INPUTS))
 def test_states_and_lives_are_those_of_a_reading(

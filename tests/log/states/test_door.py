@@ -25,7 +25,9 @@ def test_it_shows_what_it_gives_and_takes_none() -> None:
     assert [first.table, *(state.table for state in states)] == [
         ("keyed", "pk"), ("keyed", "pk_last"),
     ]  # fmt: skip
-    assert repr(states).endswith("taken: 2>") and list(states) == []
+    assert repr(states).endswith("taken: 2>") and next(states, None) is None
+    with pytest.raises(UsageError, match="all of these states were taken"):
+        list(states)
 
 
 def test_a_log_is_not_read_to_show_its_tables() -> None:

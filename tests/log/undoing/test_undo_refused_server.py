@@ -74,7 +74,7 @@ def test_a_transaction_is_refused_as_a_whole(server: Server, tmp_path: Path) -> 
     reasons = [str(plan["refused"]) for plan in plans]
     assert reasons[0] == "None" and "error value" in reasons[1]
     assert reasons[2:4] == ["a change that belongs to it is refused"] * 2
-    assert "a later change depends on it (same_row)" in reasons[4]
+    assert "a later change depends on it (same row)" in reasons[4]
     verdict = story.undo(by_transaction=True)
     assert verdict[-1] == "committed 1 statement; 4 changes were refused and not carried out"
     assert story.run("SELECT v, w FROM t WHERE id < 3 ORDER BY id") == [(9, 1), (9, 2)]

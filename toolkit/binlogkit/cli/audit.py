@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,12 @@ _AS_THEY_ARE = (
 )  # fmt: skip
 
 
+_IN_REPORT = {*_AS_THEY_ARE, "files", "continuity"}
+_NOTHING = {
+    "suspects": ": nothing stands out from what is usual in what was read",
+    "by_statement": ": the log has no statement texts of what was read "
+    "(a server logs them with binlog_rows_query_log_events)",
+}
 _LINES = 60  # of the report on a terminal
 
 
@@ -76,37 +83,45 @@ def command(**arguments: Any) -> int:
         write_text(html, [render(report_of(audit, title))])
         if html != "-":
             note(f"the report is {html}")
-    if output.format == "table" and not sections:
+    read = output.on_terminal and output.columns is None and _IN_REPORT.issuperset(sections)
+    if output.format == "table" and (read or not sections):
         if html is None:
-            from binlogkit.reports.text import write
+            from binlogkit.reports.text import write, write_sections
 
-            write(
-                report_of(audit, title, pictures=False),
-                output.path,
-                lines,
-                "--all shows all of it.",
-            )
+            report = report_of(audit, title, sections, pictures=False)
+            if sections:
+                write_sections(report, output)
+            else:
+                write(report, output.path, lines, "--all shows all of it.")
     else:
         known = {field.name: field for s in sections for field in SECTIONS[s]}
         declared = (*SECTION, *known.values()) if sections else ()
         write_records(audit.records(*sections), output, declared=declared)
+    for name in sections:
+        if not audit[name].num_rows:
+            note(f"no {name}" + _NOTHING.get(name, ""))
     found = FINDINGS if audit["integrity"].num_rows else WELL
     return max(status_of(log, filters, nothing=not audit["by_table"].num_rows, losses=False), found)
 
 
-def report_of(audit: Audit, title: str | None, *, pictures: bool = True) -> Report:
-    """The evidence report of an audit."""
+def report_of(
+    audit: Audit, title: str | None, only: Sequence[str] = (), *, pictures: bool = True
+) -> Report:
+    """The evidence report of an audit, of some sections if named."""
     from binlogkit import __version__
     from binlogkit.reports.evidence import Evidence, evidence_report
 
-    s = audit.sections
+    s: dict[str, Any] = {
+        name: table for name, table in audit.sections.items() if not only or name in only
+    }
+    files, whole = s.get("files"), not only and len(audit.files) > 1
     return evidence_report(
         Evidence(
             title=title or "What this binary log shows",
-            files=s["files"].drop_columns(["ok", "bad", "none"]),
-            continuity=s["continuity"] if len(audit.files) > 1 else None,
-            checksums=s["files"].select(["file", "ok", "bad", "none"]),
-            **{name: s[name] for name in _AS_THEY_ARE},
+            files=None if files is None else files.drop_columns(["ok", "bad", "none"]),
+            continuity=s.get("continuity") if whole or only else None,
+            checksums=None if files is None else files.select(["file", "ok", "bad", "none"]),
+            **{name: s[name] for name in _AS_THEY_ARE if name in s},
             pictures=pictures,
             tool=f"binlogkit {__version__}",
             command=" ".join(["binlogkit", *sys.argv[1:]]),

@@ -25,15 +25,15 @@ EXAMPLES = {
     ),
     "transactions": (
         "transactions binlog.000001 --table shop.orders",
-        "transactions binlog.000001 --thread 106 --columns pos,rows,first_query",
+        "transactions binlog.000001 --thread 106 --columns pos,rows,gtid",
     ),
     "events": ("events binlog.000001", "events binlog.000001 --start-position 75676"),
     "life": (
         "life binlog.000001 --table shop.orders --key 150",
-        "life binlog.000001 --table shop.orders --key 150 --columns timestamp,op,changed",
+        "life binlog.000001 --table shop.orders --key 150 --columns pos,op",
     ),
     "state": (
-        "state binlog.000001 --table shop.orders --until-time 2024-05-14T14:03:00",
+        "state binlog.000001 --table shop.orders --at binlog.000001:75676",
         "state binlog.000001 --table shop.orders --output orders.parquet",
     ),
     "diff": (
@@ -46,11 +46,11 @@ EXAMPLES = {
     ),
     "verify": ("verify binlog.000001", "verify binlog.0000* --images"),
     "undo": (
-        "undo binlog.000001 --table shop.orders --thread 106 --mode skip --output undo.sql",
+        "undo binlog.000001 --at 75676 --mode merge --output undo.sql",
         "undo binlog.000001 --table shop.orders --where id=150 --commit",
     ),
     "redo": (
-        "redo binlog.000001 --table shop.orders --thread 106 --output redo.sql",
+        "redo binlog.000001 --thread 106 --output redo.sql",
         "redo binlog.000001 --start-time 2024-05-14T14:03:00 --commit",
     ),
     "conform": (
@@ -118,10 +118,7 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the options by section."""
-        if self.examples:
-            with formatter.section("Examples"):
-                for example in self.examples:
-                    formatter.write(f"{'':{formatter.current_indent}}binlogkit {example}\n")
+        _write_examples(self.examples, formatter)
         first = "Options"
         sections: dict[str, list[tuple[str, str]]] = {first: [], **{n: [] for n in _SECTIONS}}
         for parameter in self.get_params(ctx):
@@ -135,22 +132,35 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
+def _write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    if examples:
+        with formatter.section("Examples"):
+            for example in examples:
+                formatter.write(f"{'':{formatter.current_indent}}binlogkit {example}\n")
+
+
 class Group(click.Group):
     """Commands whose list has the first sentence of each one's help, by group.
 
-    ``groups``: the names of the commands by the group's title.
+    ``groups``: the names of the commands by the group's title; ``examples``: without the program's
+    name.
     """
 
     command_class = Command
 
     def __init__(
-        self, *args: Any, groups: Mapping[str, Sequence[str]] | None = None, **kwargs: Any
+        self,
+        *args: Any,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        examples: Sequence[str] = (),
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.groups = groups or {}
+        self.groups, self.examples = groups or {}, examples
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list."""
+        """Write the examples, and the list."""
+        _write_examples(self.examples, formatter)
         grouped = {name: title for title, names in self.groups.items() for name in names}
         sections: dict[str, list[tuple[str, str]]] = {
             title: [] for title in [*self.groups, "Further"]

@@ -206,15 +206,31 @@ output_options = apply(
 
 _ENDINGS = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet",
-    ".arrow": "arrow", ".feather": "arrow",
+    ".arrow": "arrow", ".feather": "arrow", "": "table", ".txt": "table", ".log": "table",
 }  # fmt: skip
+
+
+def _format_of(path: str) -> str:
+    """The format that a file's name asks for. UsageError."""
+    ending = Path(path).suffix.lower()
+    if ending not in _ENDINGS and Path(path).parent != Path("/dev"):
+        page = "; for a page there is --html" if ending in (".html", ".htm") else ""
+        raise UsageError(f"--output {path}: {ending} names no format: use --format{page}")
+    return _ENDINGS.get(ending, "table")
+
+
+def refuse_records(path: str) -> None:
+    """UsageError: a script is to be written under a name of records."""
+    ending = Path(path).suffix.lower()
+    if ending in _ENDINGS and _ENDINGS[ending] != "table":
+        raise UsageError(f"--output {path}: the script is SQL, {ending} is a name of records")
 
 
 def output_of(arguments: dict[str, Any]) -> Output:
     """Take the output options out of a command's arguments."""
     columns, path = arguments.pop("columns"), arguments.pop("output")
     return Output(
-        format=arguments.pop("output_format") or _ENDINGS.get(Path(path).suffix.lower(), "table"),
+        format=arguments.pop("output_format") or _format_of(path),
         path=path,
         columns=None if columns is None else parse_columns(columns),
         limit=arguments.pop("limit"),

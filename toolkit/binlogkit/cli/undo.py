@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -15,6 +16,7 @@ from binlogkit.cli.options import (
     filters_of,
     input_options,
     open_input,
+    refuse_records,
 )
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, note, status_of
@@ -22,6 +24,7 @@ from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, note, status_of
 if TYPE_CHECKING:
     from binlogkit.log.undoing.plans import Undo
     from binlogkit.reports.sql import SqlOptions
+    from binlogkit.rows.filter_args import FilterArgs
 
 
 def _script(arguments: dict[str, Any], title: str) -> int:
@@ -30,6 +33,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     from binlogkit.reports.sql import Script, SqlOptions
 
     arrow_without_pandas()
+    refuse_records(arguments["output"])
     output, commit = arguments.pop("output"), arguments.pop("commit")
     despite, refused = arguments.pop("despite_gaps"), arguments.pop("despite_refused")
     whole, triggers = arguments.pop("by_transaction"), arguments.pop("despite_triggers")
@@ -41,6 +45,10 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         plans = log.undo(despite_gaps=despite, by_transaction=whole, **asked, **filters)
     else:
         plans = log.redo(despite_gaps=despite, by_transaction=whole, **filters)
+    if not len(plans):
+        told = f"; asked for: {chosen}" if (chosen := _narrowed(filters)) else ""
+        complain(f"nothing to {title}: no change was chosen{told}")
+        return max(status_of(log, filters, nothing=True, notes=ENDS), FINDINGS)
     options = SqlOptions(
         title=title,
         made_by=" ".join([f"binlogkit {__version__}:", "binlogkit", *sys.argv[1:]]),
@@ -58,8 +66,6 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         complain(f"{script.refused} of {len(plans)} changes have no statement:")
     for told in script.refusals.lines():
         complain(told)
-    if not len(plans):
-        complain(f"nothing to {title}: no change was chosen")
     for told in plans.chosen[: not shown]:  # a script that is printed says so itself
         note(f"chosen: {told}")
     for told in plans.later[: not shown]:
@@ -67,10 +73,20 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     for told in plans.needs[: not shown]:
         note(f"needed: {told}")
     return max(
-        status_of(log, filters, nothing=not len(plans), notes=ENDS),
+        status_of(log, filters, notes=ENDS),
         WELL if script.statements and not script.refused else FINDINGS,
         WELL if proof is None else _prove(plans, proof, options),
     )
+
+
+def _narrowed(filters: FilterArgs) -> str:
+    """The filters as options."""
+    given = [
+        (name, one)
+        for name, value in filters.items()
+        for one in (value if isinstance(value, list | tuple) else [value])
+    ]
+    return " ".join(shlex.join([f"--{name.replace('_', '-')}", str(one)]) for name, one in given)
 
 
 def _prove(plans: Undo, form: str, options: SqlOptions) -> int:

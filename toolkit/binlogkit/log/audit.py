@@ -84,8 +84,11 @@ class Audit(Overviewed, Mapping[str, "pa.Table"]):
 
     def overview(self) -> Overview:
         """Its suspects first."""
-        counts = [(n, self[n].num_rows) for n in ("files", "suspects", "integrity")]
-        return Overview("audit", [*counts, ("sections", ", ".join(self))], self._looked_at())
+        counts = [(n, self[n].num_rows) for n in ("files", "suspects")]
+        doubts = self["integrity"].num_rows
+        told = "intact" if not doubts else "1 finding" if doubts == 1 else f"{doubts} findings"
+        facts = [*counts, ("integrity", told), ("sections", ", ".join(self))]
+        return Overview("audit", facts, self._looked_at())
 
     def _looked_at(self) -> Iterator[dict[str, Any]]:
         """The suspects, in what a person looks at."""

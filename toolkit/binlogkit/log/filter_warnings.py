@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
-from typing import Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from binlogkit.constants import HEADER_LENGTH
 from binlogkit.errors import DamageError, InputError, LimitError, UnmetWarning, printable
@@ -26,6 +26,9 @@ from binlogkit.sources.log_reader import LogReader
 from binlogkit.sources.loose_events import LooseEvents
 from binlogkit.sources.raw import RawEvent, parse_header
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 MICROSECONDS = 1_000_000
 _CHUNK = 1 << 20
 _UINT32 = 0xFFFF_FFFF
@@ -35,6 +38,7 @@ _KINDS = {
     "truncate": "{} TRUNCATE TABLE statement{}",
     "drop": "{} DROP TABLE statement{}",
 }
+UNKNOWN_TABLE = "unknown_table"  # a finding
 _NAMED, _LIKENESS = 3, 0.75  # of suggested tables
 _LONGEST = 200  # of a list of GTIDs or threads
 
@@ -81,6 +85,14 @@ def warn_of_unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool, level
     """Issue the warnings. ``level``: stack level of the user's call, 3 for our caller's."""
     for text in unmet(log, filters, nothing=nothing):
         warnings.warn(printable(text), UnmetWarning, stacklevel=level)
+
+
+def warn_of_unknown(findings: pa.Table, name: str, *, level: int = 3) -> None:
+    """Issue a warning if the findings of a state, or a life, say that the log does not have the
+    table."""
+    for finding in findings.to_pylist():
+        if finding["finding"] == UNKNOWN_TABLE:
+            warnings.warn(printable(f"{name}: {finding['meaning']}"), UnmetWarning, level)
 
 
 def transactions_unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:

@@ -48,13 +48,9 @@ class Ledgers:
 
     def integrity(self) -> pa.Table:
         """The verification's findings without notes, and the doubts (``audit["integrity"]``)."""
-        found = [
-            {**one.record(), "finding": one.found}
-            for one in self.verification.findings
-            if one.grade != Grade.NOTE
-        ]
+        found = [one.record() for one in self.verification.findings if one.grade != Grade.NOTE]
         return to_table(
-            [*found, *({"grade": "unknown", "finding": text} for text in self.doubts)],
+            [*found, *({"grade": "unknown", "found": text} for text in self.doubts)],
             AUDIT_FINDING,
         )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 from binlogkit.errors import UsageError
-from binlogkit.log.filter_warnings import warn_of_unmet
+from binlogkit.log.filter_warnings import warn_of_unknown, warn_of_unmet
 from binlogkit.log.signatures import name_all
 from binlogkit.log.states.point import PointArgs, TableArgs
 from binlogkit.log.streams import Streams
@@ -339,9 +339,11 @@ class Log(Streams):
         """
         from binlogkit.log.states.life.life import life_of
 
-        return life_of(
+        found = life_of(
             self, table, key, key_columns, {"transactional": transactional, "source": source}
         )
+        warn_of_unknown(found.findings, written_table_name(*found.table))
+        return found
 
     def loaded_files(self, directory: str | Path) -> Iterator[dict[str, object]]:
         """Write the files that LOAD DATA read into ``directory``; one record for each.

@@ -1,14 +1,14 @@
 """A stream of rows as a table for people, in bounded memory.
 
-On a terminal: pages of a rich table, whose widths come from the first page and whose cells are cut
-after three lines; if the columns do not fit, one block of lines per record. Elsewhere: plain
-aligned columns, nothing cut off.
+On a terminal: pages of a rich table, whose cells are cut after two lines; if the columns do not
+fit, one block of lines per record. Elsewhere: plain aligned columns, nothing cut off.
 Every cell, and every column's name, goes through :func:`binlogkit.errors.printable`.
 """
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -19,17 +19,25 @@ from rich.cells import cell_len
 from binlogkit.errors import printable
 from binlogkit.reports._columns import ABSENT
 from binlogkit.reports._values import printable_cell
+from binlogkit.reports.model import Entry, Tone
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 Colour = Literal["standard", "256", "truecolor", "windows"]
 
 COLOURS: tuple[Colour, ...] = ("standard", "256", "truecolor", "windows")
 PAGE = 100  # rows that determine the widths
-_LONGEST = 2000  # characters of a cell that a block shows
-_LINES = 3  # of a cell in a page
+_LONGEST = 2000  # characters of a cell that are looked at
+_LINES = 2  # of a cell
+_INDENT = 5  # of what stands under a heading
+_DATE = "YYYY-MM-DD"
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*")
+_PATH = re.compile(r"\S*/[!-~]*")
+_STYLES: dict[Tone, str] = {"bad": "bold red", "warn": "bold yellow", "good": "green", "plain": ""}
 _WHOLE = 20  # cells of the widest column that is never squeezed: a time's
+_BLOCK = 3  # of one in a block
 _NARROWEST = 10  # cells below which no column is squeezed
 _GAP = 2
 
@@ -78,33 +86,101 @@ def screen_table(
     screen: Screen,
     page: int = PAGE,
     numeric: Sequence[bool] | None = None,
+    lines: int = _LINES,
 ) -> Iterator[str]:
-    """The same for a terminal, a page at a time, with no other escape sequences than our own."""
+    """The same for a terminal, a page at a time, with no other escape sequences than our own.
+
+    ``lines``: of a cell, which is cut after them. Where the columns need more room than there is,
+    those that are equal in all rows of a page stand above it, once.
+    """
     stream = iter(rows)
     head = [printable(name) for name in names]
     first = list(islice(stream, page))
     numeric = _numeric(first, len(head)) if numeric is None else numeric
     texts = [[_short(_text(cell)) for cell in row] for row in first]
-    natural = [max(cell_len(row[i]) for row in [head, *texts]) for i in range(len(head))]
-    widths = fit(natural, numeric, screen.width)
     number = 0
-    if not texts and head and widths is not None:
-        yield _page(head, [], widths, numeric, screen)
+    if not texts and head and (widths := fit(_natural(head, []), numeric, screen.width)):
+        yield _page(head, [], widths, numeric, screen, lines)
     while texts:
-        if widths is None:
-            yield _blocks(head, texts, number, screen)
-        else:
-            yield _page(head, texts, widths, numeric, screen)
+        yield _shown(head, texts, numeric, screen, lines, number)
         number += len(texts)
         texts = [[_short(_text(cell)) for cell in row] for row in islice(stream, page)]
 
 
-def block_table(
-    names: Sequence[str], rows: Iterable[Sequence[object]], screen: Screen
-) -> Iterator[str]:
-    """The rows for a terminal, a block of lines each."""
-    head = [printable(name) for name in names]
-    yield _blocks(head, [[_short(_text(cell)) for cell in row] for row in rows], 0, screen)
+def entries(found: Iterable[Entry], screen: Screen) -> Iterator[str]:
+    """Records for a terminal, a few lines each; a command stays on one line, to be copied."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for entry in found:
+        console, out = _console(screen)
+        console.print(Text(printable(entry.heading), style=_STYLES[entry.tone]))
+        for line in entry.lines:
+            text = Text(printable(line), overflow="fold")
+            text.truncate(_BLOCK * (screen.width - _INDENT) - _GAP, overflow="ellipsis")
+            console.print(Padding(text, (0, 0, 0, _INDENT)))
+        if entry.command is not None:
+            shown = Text(" " * _INDENT + printable(entry.command), style="cyan")
+            console.print(shown, soft_wrap=True)
+        yield _stripped(out.getvalue())
+
+
+def _shown(
+    head: list[str],
+    texts: list[list[str]],
+    numeric: Sequence[bool],
+    screen: Screen,
+    lines: int,
+    before: int,
+) -> str:
+    """A page: as it is if it fits, else without what is the same in all rows."""
+    natural = _natural(head, texts)
+    same, kept = list[str](), list(range(len(head)))
+    if sum(natural) + _GAP * len(head) > screen.width and len(texts) > 1:
+        same, kept, texts = _parted(head, texts)
+    head = [head[i] for i in kept]
+    numeric = [numeric[i] for i in kept]
+    texts = [[row[i] for i in kept] for row in texts]
+    widths = fit(_natural(head, texts), numeric, screen.width)
+    above = _above(same, screen) if same else ""
+    if widths is None:
+        return above + _blocks(head, texts, before, screen)
+    return above + _page(head, texts, widths, numeric, screen, lines)
+
+
+def _natural(head: Sequence[str], texts: Sequence[Sequence[str]]) -> list[int]:
+    """The widths that the columns would have if there were room."""
+    return [max(cell_len(row[i]) for row in [head, *texts]) for i in range(len(head))]
+
+
+def _parted(
+    head: Sequence[str], texts: list[list[str]]
+) -> tuple[list[str], list[int], list[list[str]]]:
+    """What is the same in all rows, in words; the columns that are left; the rows, their times
+    without a date that all of them share. The first and the last column always stay."""
+    same, kept = list[str](), list[int]()
+    rows = [[*row] for row in texts]
+    for i, name in enumerate(head):
+        cells = {row[i] for row in rows}
+        if 0 < i < len(head) - 1 and len(cells) == 1:
+            same += [f"{name} {cell}" for cell in cells if cell]
+            continue
+        kept.append(i)
+        dates = {cell[: len(_DATE)] if _TIME.fullmatch(cell) else None for cell in cells if cell}
+        if len(dates) == 1 and (date := dates.pop()) is not None:
+            same.append(f"{name} {date}")
+            for row in rows:
+                row[i] = row[i][len(_DATE) + 1 :]
+    return same, kept, rows
+
+
+def _above(same: Sequence[str], screen: Screen) -> str:
+    """A line on what all rows have."""
+    from rich.text import Text
+
+    console, out = _console(screen)
+    console.print(Text(f"In all of these: {', '.join(same)}", style="dim"))
+    return _stripped(out.getvalue())
 
 
 def _text(cell: object) -> str:
@@ -116,9 +192,8 @@ def _text(cell: object) -> str:
 
 
 def _short(text: str) -> str:
-    if len(text) <= _LONGEST:
-        return text
-    return f"{text[:_LONGEST]}… ({len(text)} characters; --format jsonl has them all)"
+    """No more of a cell than any screen shows."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _numeric(rows: list[list[object]], count: int) -> list[bool]:
@@ -173,6 +248,7 @@ def _page(
     widths: list[int],
     numeric: Sequence[bool],
     screen: Screen,
+    lines: int,
 ) -> str:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -186,10 +262,8 @@ def _page(
             Text(name), width=width, overflow="fold", justify="right" if number else "left"
         )
     for row in rows:
-        cells = [Text(cell) for cell in row]
-        for cell, width in zip(cells, widths, strict=True):
-            cell.truncate(_LINES * width, overflow="ellipsis")
-        table.add_row(*cells)
+        cells = zip(row, widths, strict=True)
+        table.add_row(*(_cut(cell, lines * width) for cell, width in cells))
     console, out = _console(screen)
     console.print(table)
     return _stripped(out.getvalue())
@@ -207,11 +281,23 @@ def _blocks(head: list[str], rows: list[list[str]], before: int, screen: Screen)
         block = Table.grid(padding=(0, _GAP, 0, 0), pad_edge=False)
         block.add_column(width=label, overflow="fold")
         block.add_column(overflow="fold")
+        room = _BLOCK * max(_NARROWEST, screen.width - label - 2 * _GAP)
         for name, cell in zip(head, row, strict=True):
             if cell:
-                block.add_row(Text(name, style="cyan"), Text(cell))
+                block.add_row(Text(name, style="cyan"), _cut(cell, room))
         console.print(block)
     return _stripped(out.getvalue())
+
+
+def _cut(cell: str, room: int) -> Text:
+    """A cell of at most ``room`` cells; of a path the end stays, which tells it from others."""
+    from rich.text import Text
+
+    if cell_len(cell) > room and _PATH.fullmatch(cell):
+        cell = f"…{cell[1 - room :]}"
+    text = Text(cell)
+    text.truncate(room, overflow="ellipsis")
+    return text
 
 
 def _stripped(text: str) -> str:

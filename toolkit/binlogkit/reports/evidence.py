@@ -13,9 +13,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from binlogkit.reports._frames import records_of
+from binlogkit.reports._values import iso_time
 from binlogkit.reports.model import (
     Card,
     Column,
+    Entry,
     Figure,
     Items,
     Part,
@@ -120,7 +122,24 @@ def _files(evidence: Evidence) -> Iterator[Part]:
 def _suspects(evidence: Evidence) -> Iterator[Part]:
     rows = records_of(evidence.suspects)
     columns = [replace(c, title=_TITLES.get(c.name, "")) for c in columns_of(rows, _SUSPECTS)]
-    yield Table(rows, columns, empty=_UNSUSPICIOUS, limit=_SHOWN_SUSPECTS, blocks=True)
+    yield Table(rows, columns, empty=_UNSUSPICIOUS, limit=_SHOWN_SUSPECTS, entry=_suspect)
+
+
+def _suspect(row: Mapping[str, Any]) -> Entry:
+    """A suspect in a few lines."""
+    table = ".".join(text for text in (row["db"], row["table"]) if text)
+    thread, rows = row["thread_id"], row["rows"]
+    heading: list[str] = [
+        f"{row['score']:3}",
+        "" if row["timestamp"] is None else str(iso_time(row["timestamp"], "s")),
+        "" if thread is None else f"connection {thread}",
+        f"{row['op']} {table}".strip(),
+        "" if rows is None else f"{rows:,} row{'s' * (rows != 1)}",
+        "" if row["pos"] is None else f"at {row['pos']}",
+    ]
+    tone: Tone = "bad" if row["score"] >= _GRAVE else "warn"
+    told = [text for text in (row["what"], row["why"]) if text]
+    return Entry("  ".join(text for text in heading if text), told, row["undo"], tone)
 
 
 def _integrity(evidence: Evidence) -> Iterator[Part]:
@@ -204,6 +223,7 @@ _INTROS = {
 }
 _UNSUSPICIOUS = "nothing stands out from what is usual in this log"
 _SHOWN_SUSPECTS = 25
+_GRAVE = 70  # the score of what is most suspicious
 _SUSPECTS = (
     "score", "timestamp", "thread_id", "db", "table", "op", "rows", "what", "why", "file", "pos",
     "undo",

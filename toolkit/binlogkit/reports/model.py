@@ -6,7 +6,7 @@ and say so; nothing here is trusted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -46,11 +46,21 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """A record in a few lines: a heading, what there is to say, and a command to copy."""
+
+    heading: str
+    lines: Sequence[str]
+    command: str | None = None
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Records as rows. ``columns``: those shown, None for all; ``limit``: the most rows shown.
 
-    ``tones``: the tone of a row by the value of its column ``tone_by``; ``blocks``: a terminal
-    shows each row as a block of lines.
+    ``tones``: the tone of a row by the value of its column ``tone_by``; ``entry``: what a terminal
+    shows of a row, where that is no row of a table.
     """
 
     rows: Sequence[Mapping[str, Any]]
@@ -60,7 +70,7 @@ class Table:
     limit: int = 200
     tone_by: str = ""
     tones: Mapping[str, Tone] | None = None
-    blocks: bool = False
+    entry: Callable[[Mapping[str, Any]], Entry] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ import json
 import os
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import printable
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _LAST = 4  # lines of what is left out
+_CELL = 3  # lines of a cell, which may be a sentence
 _INDENT = "  "
 
 
@@ -79,6 +82,18 @@ def write(
         write_text(path, render(report, screen()))
     else:
         write_text(path, brief(report, screen(), lines, more))
+
+
+def write_sections(report: Report, output: Output) -> None:
+    """Show the sections of ``report`` alone on a terminal, of each table as many rows as the
+    output takes. A closed pipe ends it quietly."""
+    on = screen()
+    parts = [
+        replace(part, limit=output.most or len(part.rows)) if isinstance(part, Table) else part
+        for section in report.sections
+        for part in section.parts
+    ]
+    write_text(output.path, chain.from_iterable(_part(part, on, on.width) for part in parts))
 
 
 def write_state(
@@ -201,7 +216,7 @@ def _part(part: Part, on: Screen | None, width: int) -> Iterator[str]:
 
 
 def _table(part: Table, on: Screen | None, width: int) -> Iterator[str]:
-    from binlogkit.reports._table import block_table, plain_table, screen_table
+    from binlogkit.reports._table import entries, plain_table, screen_table
 
     if part.caption:
         yield "\n"
@@ -209,6 +224,10 @@ def _table(part: Table, on: Screen | None, width: int) -> Iterator[str]:
     shown = list(part.rows[: part.limit])
     if not shown:
         yield from _prose(part.empty, width)
+        return
+    if on is not None and part.entry is not None:
+        yield from entries(map(part.entry, shown), on)
+        yield from _rest(part, len(shown))
         return
     columns = columns_of(shown) if part.columns is None else list(part.columns)
     names = [printable(column.heading) for column in columns]
@@ -218,17 +237,19 @@ def _table(part: Table, on: Screen | None, width: int) -> Iterator[str]:
     ]
     if on is None:
         yield from plain_table(names, rows, len(rows), numeric)
-    elif part.blocks:
-        yield from block_table(names, rows, on)
     else:
         count = _columns_that_fit(names, rows, numeric, on)
         part_of = [row[:count] for row in rows]
-        yield from screen_table(names[:count], part_of, on, len(rows), numeric[:count])
+        yield from screen_table(names[:count], part_of, on, len(rows), numeric[:count], lines=_CELL)
         if count < len(names):
             left_out = ", ".join(names[count:])
             yield from _prose(f"(not shown in {on.width} columns: {left_out})", width)
-    if len(part.rows) > len(shown):
-        yield f"{len(part.rows) - len(shown):,} more rows are not shown here.\n"
+    yield from _rest(part, len(shown))
+
+
+def _rest(part: Table, shown: int) -> Iterator[str]:
+    if len(part.rows) > shown:
+        yield f"{len(part.rows) - shown:,} more rows are not shown here.\n"
 
 
 def _columns_that_fit(

@@ -101,7 +101,7 @@ def test_other_projects_logs() -> None:
 def test_the_audit_tells_of_it() -> None:
     audit = bk.open(DATA / "8.0-row-full/statements/binlog.000001").audit()
     (found,) = (r for r in audit["integrity"].to_pylist() if r["code"] == "unlogged_change")
-    assert found["grade"] == "warning" and "stmts.untraced id=2" in found["finding"]
+    assert found["grade"] == "warning" and "stmts.untraced id=2" in found["found"]
     few = bk.open(DATA / "8.0-row-full/statements/binlog.000001").audit(op="delete")
     assert "unlogged_change" not in few["integrity"].column("code").to_pylist()
 

@@ -24,6 +24,7 @@ _MOST = 100  # suspects
 _KEPT = 1000  # statements among which they are
 _READ = 16  # of which the images are read, at most
 _NAMED = 5  # tables of one suspect
+_STATED = 4  # statements of one, and what they did
 
 
 def candidates(
@@ -94,6 +95,8 @@ def _record(rank: int, suspect: Suspect, of: _Transactions, files: Sequence[str]
     names = [name for name in dict.fromkeys(suspect.names) if any(name)]
     db, table = names[0] if names else (None, None)
     what, comma = list(dict.fromkeys(suspect.what)), "; " if suspect.rows is None else ", "
+    if suspect.rows is None and len(what) > _STATED:
+        what[_STATED:] = [f"{len(what) - _STATED} more"]
     if len(names) > 1:
         listed = ", ".join(written_table_name(*name) for name in names[:_NAMED])
         what.insert(0, listed + (f" and {len(names) - _NAMED} more" if names[_NAMED:] else ""))

@@ -115,9 +115,10 @@ class Suspect:
         if not done or not (self.rows or self.op in ("truncate", "drop")):
             return None
         first, last = done[0], done[-1]
-        words = ["binlogkit", "undo"]
+        words = ["binlogkit", "undo", *(f"./{f}" if f.startswith("-") else f for f in files)]
         if len(done) == 1:
-            words += ["--at", f"{first['file']}:{first['pos']}"]
+            place = f"{_short_name(first['file'], files)}:{first['pos']}"
+            words += ["--at", place if len(files) > 1 else str(first["pos"])]
         elif len(files) == 1:
             words += ["--start-position", str(first["pos"]), "--stop-position"]
             words += [str(last["end_pos"]), "--thread", str(first["thread_id"])]
@@ -129,4 +130,12 @@ class Suspect:
             return None
         if self.op == "drop":
             words += [w for name in self.names for w in ("--made-again", written_table_name(*name))]
-        return shlex.join([*words, *files])
+        if self.op == "update":  # what later changes set stays, and nothing is refused for it
+            words += ["--mode", "merge"]
+        return shlex.join(words)
+
+
+def _short_name(file: str, files: Sequence[str]) -> str:
+    """A log's name without its folders, where no other log has it."""
+    name = file.rpartition("/")[2]
+    return name if sum(f.rpartition("/")[2] == name for f in files) == 1 else file

@@ -252,7 +252,7 @@ def gaps(findings: Iterable[Mapping[str, Any]]) -> Iterator[Suspect]:
         rule = "unlogged" if code == "unlogged_change" else "gap"
         suspect = Suspect("unlogged" if rule == "unlogged" else "gap", {rule: 1.0})
         suspect.at = (rows[0]["file"], rows[0]["pos"])
-        suspect.what = [rows[0]["finding"]]
+        suspect.what = [rows[0]["found"]]
         if len(rows) > 1:
             suspect.what.append(f"{len(rows) - 1:,} more like it")
         yield suspect

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells
 from binlogkit.analyses.point_in_time.codes import Integers
+from binlogkit.analyses.undoing.dependents.chains import KINDS
 from binlogkit.analyses.undoing.dependents.found import Dependences
 from binlogkit.analyses.undoing.dependents.merged import Later
 from binlogkit.analyses.undoing.plans import NO_CHANGE, NOT_COMMITTED, Plans
@@ -53,10 +54,11 @@ class Blocked:
     def of(cls, found: Dependences, mode: str, stay: Integers) -> Blocked:
         """The blocked changes in one of the :data:`MODES`; ``stay``: see :func:`staying`."""
         table = found.conflicts
+        kinds = [KINDS[reason] for reason in table["reason"].to_pylist()]
         inner = pc.binary_join_element_wise("/", table["other_inner"].cast("string"), "")
         gtid = pc.binary_join_element_wise(", GTID ", table["other_gtid"], "")
         why = pc.binary_join_element_wise(
-            "a later change depends on it (", table["reason"].cast("string"), "): ",
+            "a later change depends on it (", pa.chunked_array([kinds], pa.string()), "): ",
             table["other_file"].cast("string"), ":", table["other_pos"].cast("string"),
             inner.fill_null(""), " row ", table["other_row"].cast("string"), gtid.fill_null(""),
             "",

@@ -298,6 +298,16 @@ class Plans(Sequence[dict[str, Any]]):
     def __repr__(self) -> str:
         return f"<{len(self)} plans>"
 
+    def counts(self) -> dict[str, int]:
+        """How many have a statement, are refused, and are left out on request; how many columns
+        keep what later changes set."""
+        made = [plans for chunk in self.chunks() for _, plans in chunk]
+        none = sum(len(p.refused) - p.refused.null_count for p in made)
+        left = sum(0 if p.skipped is None else int(p.skipped.sum()) for p in made)
+        kept = sum(int(column.rows.sum()) for p in made for column in p.later)
+        found = {"refused": none - left, "skipped": left, "columns kept": kept}
+        return {"statements": len(self) - none, **found}
+
     def chunks(self) -> Iterator[Chunk]:
         """All plans by the column, in chunks whose texts are small unless a single row is large."""
         return self._chunks(self._order)

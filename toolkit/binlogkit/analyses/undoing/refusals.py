@@ -13,7 +13,7 @@ _ADVICE = tuple(
     (re.compile(pattern), advice)
     for pattern, advice in (
         (
-            r"a later change depends on it \(\w+\)",
+            r"a later change depends on it \([\w ]+\)",
             "--mode merge undoes what later changes did not set; or skip, cascade, force",
         ),
         (
@@ -45,6 +45,11 @@ _ADVICE = tuple(
     )
 )
 _PLACE = re.compile(r"(:( |$)| \().*", re.DOTALL)
+
+
+def detail_of(reason: str) -> str | None:
+    """What a reason says beyond its kind: places and names; None for nothing."""
+    return reason.removeprefix(kind_of(reason)[0]).strip(": ()") or None
 
 
 def kind_of(reason: str) -> tuple[str, str | None]:

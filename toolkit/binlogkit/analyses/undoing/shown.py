@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from binlogkit.analyses._change import CHANGE
 from binlogkit.analyses.undoing.plans import Chosen, PlanColumns, Plans
+from binlogkit.analyses.undoing.refusals import detail_of, kind_of
 from binlogkit.frames.fields.field import fields, to_table
 from binlogkit.frames.records import struct_records
 from binlogkit.frames.schema import key_columns
@@ -30,8 +31,9 @@ SHOWN = fields(
      "other reasons, or the log does not determine it"),
     ("after", "image?", "the same after the script, null likewise"),
     ("later", "list<string>", "columns that keep what later changes set (mode merge)"),
-    ("refused", "string?", "why it is not undone, null if it is"),
-    ("skipped", "boolean", "whether it is left out on request"),
+    ("refused", "string?", "why it is refused, in words that are the same for all such changes"),
+    ("skipped", "boolean", "whether it is left out on request (mode skip)"),
+    ("detail", "string?", "for what it is refused or skipped: the later change, or a name"),
 )  # fmt: skip
 
 Row = dict[str, Any]
@@ -78,7 +80,10 @@ def _rows(made: PlanColumns) -> Iterator[Row]:
             told |= {"now": left_now or None, "after": None}
         told["key"] = {c: whole.get(c) for c in key} or None
         texts = {n: _text(v) for n, v in told.items()}
-        rest = {"later": list(later[i]), "refused": refused, "skipped": bool(skipped[i])}
+        rest: Row = {"later": list(later[i]), "skipped": bool(skipped[i])}
+        if refused is not None:
+            rest["refused"] = None if skipped[i] else kind_of(refused)[0]
+            rest["detail"] = detail_of(refused)
         yield {**place, "op": place.get("op"), **texts, **rest}
 
 

@@ -76,10 +76,10 @@ class Back:
 
     def there(self, point: Point) -> list[str]:
         """The tables that may exist at the point: the base's, and dropped ones of its databases."""
-        from binlogkit.log.states.named import tables_at
+        from binlogkit.log.states.named import Mentions
 
         between = self._between(point)
-        named = tables_at(self.reading.history, self.reading.boundaries, self.reach(point))
+        named = Mentions(self.reading.history, self.reading.boundaries).tables(self.reach(point))
         databases = {db for db, _ in self._bases.tables}
         gone = [
             name

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.log.filter_warnings import warn_of_unknown
 from binlogkit.log.states.door import states_of
 from binlogkit.log.states.doubts import noted
 from binlogkit.log.states.point import Point, PointArg, TableArgs, point_args
@@ -153,6 +154,7 @@ def difference_of(
     found = compared(one.rows, other.rows, key, altered=altered)
     rows = difference_table(found, one.rows, other.rows)
     findings = _findings(one, other, same=same)
+    warn_of_unknown(findings, written_table_name(*other.table), level=4)
     return TableDifference(other.table, rows, findings, one, other, key, found)
 
 

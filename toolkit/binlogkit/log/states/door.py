@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from binlogkit.errors import UsageError
+from binlogkit.log.filter_warnings import warn_of_unknown
 from binlogkit.log.states.backwards import Back
 from binlogkit.log.states.forwards import States
 from binlogkit.log.states.point import Point, PointArgs, TableArgs
@@ -35,6 +36,7 @@ class TableStates(Overviewed, Iterator["TableState"]):
         if tables is None and given.get("key") is not None:
             raise UsageError("key is that of a table: name it")
         self._tables = None if tables is None else texts("tables", tables)
+        self._done = False
         self._taken: list[dict[str, object]] = []
         self._states = self._made(log, Point(log, given), given)
 
@@ -43,8 +45,17 @@ class TableStates(Overviewed, Iterator["TableState"]):
         self._tables = states.tables(point)
         yield from (states.at(point, table) for table in self._tables)
 
+    def __iter__(self) -> Self:
+        if self._done:
+            raise UsageError("all of these states were taken: ask the log for them again")
+        return self
+
     def __next__(self) -> TableState:
-        state = next(self._states)
+        state = next(self._states, None)
+        if state is None:
+            self._done = True
+            raise StopIteration
+        warn_of_unknown(state.findings, written_table_name(*state.table), level=4)
         facts = {"rows": state.rows.num_rows, "determined": yes_or_no(state.determined)}
         self._taken.append({"table": written_table_name(*state.table), **facts})
         return state

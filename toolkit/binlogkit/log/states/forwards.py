@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
-from binlogkit.log.filter_warnings import others
+from binlogkit.log.filter_warnings import UNKNOWN_TABLE, others
 from binlogkit.log.states import restarts
 from binlogkit.log.states.assembled import assembled
 from binlogkit.log.states.bases.bases import (
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.analyses.point_in_time.until import Contained
     from binlogkit.log.states.bases.bases import Bases, Since
+    from binlogkit.log.states.named import Mentions
     from binlogkit.log.states.reading import Source
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.streams import Streams
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 RESTARTED = "restarted"  # a finding
 _RESTARTED = "The server started again with {}: a table of the MEMORY engine has no rows then."
+_MADE_LATER = "It is created later, at {}:{}: it was not there at this point."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
 
@@ -77,6 +79,7 @@ class States:
     _before: Before | None = None
     _gaps: list[Gap]
     _contradictions: Sequence[Contradiction] = ()
+    _mentioned: Mentions | None = None
     assumes: tuple[str, ...] = ()
     unnamed = "The log does not name this table"
 
@@ -133,13 +136,18 @@ class States:
 
     def there(self, point: Point) -> list[str]:
         """The tables that the log names and that may exist at the point."""
-        from binlogkit.log.states.named import tables_at
-
-        found = tables_at(self.reading.history, self.reading.boundaries, self.reach(point))
+        found = self._mentions().tables(self.reach(point))
         held = [] if self._bases is None else list(self._bases.tables)
         gone = {n for n in held if any(b.concerns(n) for b in self._later())}
         more = (written_table_name(*name) for name in held if name not in gone)
         return sorted({*found, *more})
+
+    def _mentions(self) -> Mentions:
+        from binlogkit.log.states.named import Mentions
+
+        if self._mentioned is None:
+            self._mentioned = Mentions(self.reading.history, self.reading.boundaries)
+        return self._mentioned
 
     def sound_before(self, name: TableId, seq: int) -> bool:
         """Whether no change of a table is missing before a place of the log."""
@@ -249,7 +257,7 @@ class States:
             doubts += doubts_of_bases(own)
         if not made and not own and not self._met(name):
             doubts.append(
-                doubt("unknown_table", f"{self.unnamed}{others(TableName(*name), log.met)}.")
+                doubt(UNKNOWN_TABLE, f"{self.unnamed}{others(TableName(*name), log.met)}.")
             )
         findings, replayed_well = state.findings, state.determined
         notes = [noted("behind_end", told) for told in point.notes(history, transactions)]
@@ -259,6 +267,10 @@ class States:
                 rows, findings, doubts, replayed_well = rows[:0], findings[:0], [], True
                 based = False
                 notes.append(noted(RESTARTED, _RESTARTED.format(start.name)))
+        later = None if based else self._mentions().made_after(name, reach)
+        if later is not None:
+            rows, findings, doubts, replayed_well = rows[:0], findings[:0], [], True
+            notes.append(noted("made_later", _MADE_LATER.format(later.file, later.pos)))
         return assembled(
             name,
             rows,

@@ -15,33 +15,51 @@ if TYPE_CHECKING:
     from binlogkit.log.states.history import History
 
 _IF_EXISTS = re.compile(r"\bIF\s+EXISTS\b", re.IGNORECASE)
+_Mention = tuple[int, int | None, "Boundary | None"]
 _ENDS = ("drop", "drop_database", "rename")
 
 
-def tables_at(history: History, boundaries: list[Boundary], reach: Reach) -> list[str]:
-    """The tables as ``--table`` takes them, sorted by name.
+class Mentions:
+    """Where a log names each table: in changes, in DDL, in statements."""
 
-    Tables are left out if they are gone at the point, if their first mention creates them after it,
-    or if it is a DROP TABLE IF EXISTS, which proves no table.
-    """
-    told: dict[TableId, list[tuple[int, int | None, Boundary | None]]] = {
-        name: [(layout.seq, layout.tx, None) for layout in layouts]
-        for name, layouts in history.layouts.items()
-    }
-    for boundary in boundaries:
-        for name in _named(boundary, told):
-            told.setdefault(name, []).append((boundary.seq, boundary.tx, boundary))
-    wanted = []
-    for name, mentions in told.items():
+    def __init__(self, history: History, boundaries: Iterable[Boundary]) -> None:
+        told: dict[TableId, list[_Mention]] = {
+            name: [(layout.seq, layout.tx, None) for layout in layouts]
+            for name, layouts in history.layouts.items()
+        }
+        for boundary in boundaries:
+            for name in _named(boundary, told):
+                told.setdefault(name, []).append((boundary.seq, boundary.tx, boundary))
         # At the same place DDL comes after the layout that its definition gives.
-        ordered = sorted(mentions, key=lambda one: (one[0], one[2] is not None))
-        counted = [boundary for _, tx, boundary in ordered if reach.counts(tx)]
-        last, first = (counted or [None])[-1], ordered[0][2]
-        gone = last is not None and last.action in _ENDS and last.new_name != name
-        made = next((b for seq, _, b in ordered if b is not None and seq == ordered[0][0]), first)
-        if not (_makes(made, name) if not counted else gone):
-            wanted.append(name)
-    return [written_table_name(*name) for name in sorted(wanted)]
+        self._of = {
+            name: sorted(mentions, key=lambda one: (one[0], one[2] is not None))
+            for name, mentions in told.items()
+        }
+
+    def tables(self, reach: Reach) -> list[str]:
+        """The tables that may be there, as ``--table`` takes them, sorted by name.
+
+        Tables are left out if they are gone at the point, if their first mention creates them after
+        it, or if it is a DROP TABLE IF EXISTS, which proves no table.
+        """
+        wanted = []
+        for name, mentions in self._of.items():
+            counted = [boundary for _, tx, boundary in mentions if reach.counts(tx)]
+            last = (counted or [None])[-1]
+            gone = last is not None and last.action in _ENDS and last.new_name != name
+            if not (self.made_after(name, reach) if not counted else gone):
+                wanted.append(name)
+        return [written_table_name(*name) for name in sorted(wanted)]
+
+    def made_after(self, name: TableId, reach: Reach) -> Boundary | None:
+        """What creates the table after the point, where its first mention does, or shows that it
+        was not there."""
+        mentions = self._of.get(name)
+        if mentions is None or any(reach.counts(tx) for _, tx, _ in mentions):
+            return None
+        first = mentions[0][0]
+        made = next((b for seq, _, b in mentions if b is not None and seq == first), mentions[0][2])
+        return made if _makes(made, name) else None
 
 
 def _named(boundary: Boundary, known: Iterable[TableId]) -> Iterator[TableId]:

@@ -13,6 +13,7 @@ from binlogkit.analyses.undoing.plans import Piece, Plans
 from binlogkit.overview import Overview, Overviewed
 
 _LOOKED_AT = ["file", "pos", "db", "table", "op", "key", "before", "now", "after", "refused"]
+_COUNTED = 100_000  # plans that an overview counts: it is to be there at once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,8 +86,10 @@ class LogPlans(Overviewed, Plans):
         return natural(shown(self), SHOWN)
 
     def overview(self) -> Overview:
-        """How many changes, and what would become of the script's first rows."""
-        return Overview(self._title, [("changes", len(self))], self._looked_at())
+        """How many changes, what is done with them, and the script's first rows."""
+        counted = self.counts() if len(self) <= _COUNTED else {}
+        done = [(name, number) for name, number in counted.items() if number]
+        return Overview(self._title, [("changes", len(self)), *done], self._looked_at())
 
     def _looked_at(self) -> Iterator[dict[str, Any]]:
         from binlogkit.analyses.undoing.shown import shown_rows
@@ -95,12 +98,22 @@ class LogPlans(Overviewed, Plans):
 
 
 class Undo(LogPlans):
-    """Plans that undo changes; ``dependences``: what depends on the chosen changes; ``log``: the
-    source of the changes; ``version``: of the newest server that wrote it."""
+    """Plans that undo changes.
+
+    ``dependences``: what depends on the chosen changes; ``log``: the source of the changes;
+    ``mode``: what is done with chosen changes on which others depend; ``version``: of the newest
+    server that wrote it.
+    """
 
     dependences: Dependences = Dependences.none()
     log: Streams
+    mode: str
     version: str
+
+    def overview(self) -> Overview:
+        """The same, with its mode."""
+        title, facts, rows = super().overview()
+        return Overview(title, [("mode", self.mode), *facts], rows)
 
     def prove(
         self,

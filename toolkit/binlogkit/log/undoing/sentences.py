@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from binlogkit.analyses.undoing.dependents.chains import KINDS
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -107,7 +109,7 @@ def dependent(found: Dependences, mode: str, added: Dependences | None) -> tuple
 def _sums(found: Dependences) -> str:
     table = found.dependents
     kinds = Counter(table["reason"].to_pylist()).most_common()
-    counts = ", ".join(f"{count} {kind}" for kind, count in kinds)
+    counts = ", ".join(f"{count} {KINDS[kind]}" for kind, count in kinds)
     verb = "depends" if table.num_rows == 1 else "depend"
     return f"{_counted(table.num_rows, 'later change')} {verb} on the chosen ones ({counts})"
 
@@ -115,7 +117,8 @@ def _sums(found: Dependences) -> str:
 def _each(table: pa.Table) -> list[str]:
     """The first changes."""
     told = [
-        f"{row['reason']}: {row['op']} of {row['db']}.{row['table']}, {row['file']}:{row['pos']}"
+        f"{KINDS[row['reason']]}: {row['op']} of {row['db']}.{row['table']}, "
+        f"{row['file']}:{row['pos']}"
         f"{'' if row['inner'] is None else '/' + str(row['inner'])} row {row['row']}"
         f"{', GTID ' + row['gtid'] if row['gtid'] else ''}"
         for row in table.slice(0, _LISTED).to_pylist()

@@ -199,6 +199,7 @@ class Selection:
         drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
         made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
         made.dependences, made.log, made.version = found, log, self.version
+        made.mode = mode
         made.known = self._references
         made.later = dependent(found, mode, first if mode == "cascade" else None)
         return made

@@ -14,7 +14,15 @@ import numpy as np
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
 
 #: Why a change depends on another.
-KINDS = ("same_row", "deleted", "unique", "child", "parent", "unknown")
+#: Kinds of dependence, and each in words.
+KINDS = {
+    "same_row": "same row",
+    "deleted": "row deleted",
+    "unique": "unique key",
+    "child": "child row",
+    "parent": "parent row",
+    "unknown": "not certain",
+}
 SAME_ROW, DELETED, UNIQUE, CHILD, PARENT, UNKNOWN = range(len(KINDS))
 
 

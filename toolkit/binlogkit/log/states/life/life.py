@@ -12,7 +12,7 @@ from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import table_of
-from binlogkit.log.filter_warnings import others
+from binlogkit.log.filter_warnings import UNKNOWN_TABLE, others
 from binlogkit.log.states.doubts import doubt, doubts_of, noted, of_gaps, with_more
 from binlogkit.log.states.forwards import full_name, transactional_of
 from binlogkit.log.states.gaps import assumed
@@ -196,7 +196,7 @@ class _Looking:
             more.append(noted("no_change", _NOTHING))
         if self._name not in history.layouts and not any(b.concerns(self._name) for b in happened):
             there = others(TableName(*self._name), self._log.met)
-            more.append(doubt("unknown_table", f"The log does not name this table{there}."))
+            more.append(doubt(UNKNOWN_TABLE, f"The log does not name this table{there}."))
         return RowLife(
             identity.names[-1],
             key,
