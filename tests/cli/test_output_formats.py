@@ -33,7 +33,6 @@ COMMANDS = [
     ("events",),
     ("rows",),
     ("transactions",),
-    ("state", "--table", "stmts.val"),
     ("state",),
     ("diff", "--table", "stmts.val", "--from", "4"),
     ("life", "--table", "stmts.val", "--key", "1"),
@@ -172,8 +171,7 @@ def test_columns(printed: Callable[..., Any], tmp_path: Path, command: tuple[str
     path = tmp_path / "out"
     printed("parquet", *option, "--output", path)
     assert pq.read_table(path).column_names == chosen
-    if command[:2] != ("state", "--table"):
-        assert printed("table", *option).out.decode("utf-8").split("\n")[0].split() == chosen
+    assert printed("table", *option).out.decode("utf-8").split("\n")[0].split() == chosen
 
 
 @pytest.mark.parametrize("form", ["table", "jsonl", "csv", "parquet", "arrow"])

@@ -146,7 +146,7 @@ def test_observations_are_no_findings_but_damage_is(
     assert (finding["code"], lost["code"]) == ("cut_event", "missing_events")
     assert finding["grade"] == "damage"
     assert finding["pos"] == frames_of(data)[-1].pos
-    assert done.complaint == f"binlogkit: {path} at {finding['pos']}: {finding['finding']}"
+    assert done.complaint == f"binlogkit: {path} at {finding['pos']}: {finding['found']}"
 
 
 @pytest.mark.oracle

@@ -32,13 +32,12 @@ def written(run: Run, table: str, mark: Any, form: str, path: Path) -> None:
     [
         pytest.param("parquet", marks=pytest.mark.slow),
         pytest.param("arrow", marks=pytest.mark.campaign),
-        pytest.param("csv", marks=pytest.mark.campaign),
         "jsonl",
     ],
 )
 @pytest.mark.slow
 def test_every_form_that_state_writes(form: str, run: Run, tmp_path: Path) -> None:
-    """Every type of column; CSV and JSON lines need the position beside them."""
+    """Every type of column; JSON lines need the position beside them."""
     log, marks = bk.open([str(path) for path in TYPES.binlogs]), TYPES.manifest.marks
     mark = marks[len(marks) // 2]
     for i, table in enumerate(sorted(mark.tables)):

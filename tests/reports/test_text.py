@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,17 +109,32 @@ STATE = pa.RecordBatch.from_pydict(
 )
 
 
+class _State:
+    """A state's rows."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        yield STATE
+
+    def typed(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        whole = pa.RecordBatch.from_pydict({"id": [1, 2]})
+        return whole.schema, iter([whole])
+
+
 class TestState:
     def test_table(self, tmp_path: Path) -> None:
-        assert text.write_state([STATE], Output("table", tmp_path / "s")) == 2
+        assert text.write_state(_State(), Output("table", tmp_path / "s")) == 2
         assert (tmp_path / "s").read_text().splitlines() == [
             "id  name     note  doc",
             " 1  NULL     ''    NULL",
             ' 2  \\x1b[2J  ?     {"undecodable":"0xFF","reason":"r"}',
         ]
 
-    def test_other_formats_are_the_contracts(self, tmp_path: Path) -> None:
-        text.write_state([STATE], Output("jsonl", tmp_path / "s"))
+    def test_files_of_values_have_the_tables_columns(self, tmp_path: Path) -> None:
+        assert text.write_state(_State(), Output("csv", tmp_path / "s")) == 2
+        assert (tmp_path / "s").read_text().split() == ["id", "1", "2"]
+
+    def test_json_lines_are_the_contracts(self, tmp_path: Path) -> None:
+        text.write_state(_State(), Output("jsonl", tmp_path / "s"))
         assert (tmp_path / "s").read_text().splitlines()[0] == (
             '{"values":{"id":1,"name":null,"note":"","doc":"NULL"},"unknown":[]}'
         )

@@ -51,7 +51,7 @@ def command(**arguments: Any) -> int:
     Without --at, --until-gtid and --until-time: at the end of the log. With several tables, or
     without --table (all that the log names and that may be there at the point), each record begins
     with its db and table. FILE may be the folder of a landing (`binlogkit land`), for one --table
-    and --at; --engine spark is for landings.
+    and --at; --engine spark is for landings. csv, Parquet and Arrow of one table have its columns.
     """
     from binlogkit.reports.text import write_state, write_states
 
@@ -70,7 +70,7 @@ def command(**arguments: Any) -> int:
     states = _States(log.states(tables or None, **point))
     if len(tables) == 1:
         (state,) = states
-        write_state(state.batches(), output, state.facts().metadata())
+        write_state(state, output)
     else:
         passing = iter(states)
         first = list(islice(passing, 1))  # an input that cannot be read gives no output
@@ -98,13 +98,13 @@ def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, A
         raise UsageError("of a landing one --table is asked for")
     if spark is None:
         state = landing.state(*tables, at=at)
-        write_state(state.batches(), output, state.facts().metadata())
+        write_state(state, output)
         Told(written_table_name(*state.table), state).tell()
         return WELL if state.determined else FINDINGS
     from binlogkit.spark.landing.shared import shared_state
 
     shared = shared_state(spark, landing, tables[0], at)
-    write_state(shared.batches(), output, shared.state.facts().metadata())
+    write_state(shared, output)
     name = written_table_name(*shared.state.table)
     unknown = [f"{shared.unknown_cells} cells are not determined by the log"]
     tell_state(name, shared.state.findings.to_pylist(), unknown * bool(shared.unknown_cells))

@@ -82,15 +82,20 @@ def raw_of(stored: Sequence[pa.Table], size: int, kind: pa.DataType) -> pa.ListA
     return _lists(np.asarray(both["at"]), values, size, kind)
 
 
+def has_cells(rows: pa.Table) -> bool:
+    """Whether a row of a state has a cell that is neither a value nor NULL."""
+    lists = rows["value_state"], rows["unknown"]
+    return any(len(chunk.flatten()) for column in lists for chunk in column.chunks)
+
+
 def with_cells(rows: pa.Table, *, always: bool = False) -> pa.Table:
     """A state's rows with the table's own columns, and :data:`CELLS`, ``always`` or where a row has
     a cell that is neither a value nor NULL. A column that is called so itself is ``@005fcells``
     then."""
     values = rows["values"].combine_chunks()
     called = {one.name: one.name for one in values.type}
-    table = pa.table(values.flatten(), names=[*called]) if called else pa.table({})
-    lists = rows["value_state"], rows["unknown"]
-    if not always and all(len(chunk.flatten()) == 0 for column in lists for chunk in column.chunks):
+    table = pa.Table.from_arrays(values.flatten(), schema=pa.schema(values.type))
+    if not always and not has_cells(rows):
         return table
     called |= {name: flat_name(name) for name in called if name.lower() == CELLS}
     cells = cells_of(rows, called, CELLS_TYPE)
@@ -136,6 +141,12 @@ def with_absent(cells: pa.ChunkedArray, names: Sequence[str]) -> pa.ListArray:
 def _cells(parts: dict[str, Any], kind: pa.DataType) -> pa.StructArray:
     fields = list(kind.value_type)
     return pa.StructArray.from_arrays([parts[f.name].cast(f.type) for f in fields], fields=fields)
+
+
+def lists_of(at: Integers, values: pa.Array, size: int) -> pa.ListArray:
+    """So many lists, empty where nothing is; ``at``: in which each value is, rising."""
+    ends = np.append(0, np.cumsum(np.bincount(at, minlength=size)))
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
 
 
 def _lists(at: Integers, values: pa.Array, size: int, kind: pa.DataType) -> pa.ListArray:

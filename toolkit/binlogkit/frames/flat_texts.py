@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit._kernel.value_text import hex_text
 from binlogkit.frames.arrow_types import field_facts
+from binlogkit.frames.flat_cells import CELLS, CELLS_TYPE, STATES
 from binlogkit.frames.projection import IMAGES
 from binlogkit.frames.records import cell_values, special_value
+from binlogkit.frames.schema import CellState
 from binlogkit.frames.text_columns import LARGE, value_texts
 
 _SECONDS = len("2026-01-02T03:04:05")
@@ -29,10 +32,13 @@ def with_texts(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
     texts = {name: _texts(batch.column(name), schema.field(name)) for name in columns}
     if "raw" in schema.names:
         for name, cells in _special_cells(batch).items():
-            if name in texts:
-                plain = texts[name].cast(pa.large_string()).to_pylist()
-                there = [cells.get(row, text) for row, text in enumerate(plain)]
-                texts[name] = pa.array(there, pa.large_string())
+            _put(texts, name, cells)
+    if CELLS in schema.names and schema.field(CELLS).type == CELLS_TYPE:
+        rows = batch.column(CELLS)
+        for name, cells in _told_cells(rows).items():
+            _put(texts, name, cells)
+        if CELLS in texts:
+            texts[CELLS] = _as_json(rows)
     return pa.RecordBatch.from_arrays([*texts.values()], names=[*texts])
 
 
@@ -56,6 +62,32 @@ def _iso(times: pa.TimestampArray, scale: int) -> pa.StringArray:
     texts = pc.replace_substring(local.cast(pa.string()), " ", "T", max_replacements=1)
     whole = pc.utf8_slice_codeunits(texts, 0, _SECONDS + scale + 1 if scale else _SECONDS)
     return whole if times.type.tz is None else pc.binary_join_element_wise(whole, "Z", "")
+
+
+def _put(texts: dict[str, pa.Array], name: str, cells: Mapping[int, str]) -> None:
+    """Put the texts of some rows' cells into a column."""
+    if name in texts:
+        plain = texts[name].cast(pa.large_string()).to_pylist()
+        there = [cells.get(row, text) for row, text in enumerate(plain)]
+        texts[name] = pa.array(there, pa.large_string())
+
+
+def _told_cells(rows: pa.ListArray) -> dict[str, dict[int, str]]:
+    """By column, the texts of the rows whose cell has no Arrow value."""
+    found = defaultdict[str, dict[int, str]](dict)
+    no_value = STATES[CellState.NO_ARROW_VALUE]
+    for row in np.flatnonzero(rows.is_valid()).tolist():
+        for cell in rows[row].as_py():
+            if cell["state"] == no_value and cell["text"] is not None:
+                found[cell["column"]][row] = cell["text"]
+    return found
+
+
+def _as_json(rows: pa.ListArray) -> pa.Array:
+    """``_cells`` as JSON, bytes as ``0x…``."""
+    texts = [None if cells is None else json.dumps(cells, default=hex_text, ensure_ascii=False)
+             for cells in rows.to_pylist()]  # fmt: skip
+    return pa.array(texts, pa.large_string())
 
 
 def _special_cells(batch: pa.RecordBatch) -> dict[str, dict[int, str]]:

@@ -141,16 +141,9 @@ def file_name(number: int, name: TableId) -> str:
 def _write(
     found: ServerTables, name: TableId, batches: Iterator[pa.RecordBatch], path: Path
 ) -> int:
-    from binlogkit.reports.output import Output
-    from binlogkit.reports.text import write_state
+    from binlogkit.frames.flat_states import flat_schema, flat_states
+    from binlogkit.reports.output import Output, write_batches
 
-    return write_state(_state_rows(batches), Output("parquet", path), found.facts(name).metadata())
-
-
-def _state_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    from binlogkit.frames.generic import state_rows
-
-    for batch in batches:
-        yield from state_rows(pa.Table.from_batches([batch]))
+    facts = found.facts(name)
+    schema = flat_schema(facts.fields, facts.metadata(), cells=True)
+    return write_batches(schema, flat_states(batches, schema), Output("parquet", path))

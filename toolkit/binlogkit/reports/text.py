@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from binlogkit.errors import printable
 from binlogkit.frames.fields.field import written_schema
@@ -96,19 +96,28 @@ def write_sections(report: Report, output: Output) -> None:
     write_text(output.path, chain.from_iterable(_part(part, on, on.width) for part in parts))
 
 
-def write_state(
-    batches: Iterable[pa.RecordBatch], output: Output, metadata: Mapping[bytes, bytes] | None = None
-) -> int:
-    """Write a state's rows, ``values`` and ``unknown`` as JSON text; returns how many.
+class StateRows(Protocol):
+    """A state's rows in the two forms in which they are written."""
 
-    ``metadata``: of the schema, in Parquet and Arrow.
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """``values`` and ``unknown`` as JSON text."""
+
+    def typed(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """The table's own columns."""
+
+
+def write_state(state: StateRows, output: Output) -> int:
+    """Write a state's rows; returns how many.
 
     As a table: one column per column of the table, NULL as ``NULL``, an empty string as ``''``, and
-    ``?`` for what the log does not determine. The other formats: the contract's form.
+    ``?`` for what the log does not determine. JSON lines: the contract's form. csv, Parquet, Arrow:
+    the table's own columns, typed.
     """
-    if output.format != "table":
-        return write_batches(written_schema(STATE).with_metadata(metadata), batches, output)
-    return write_records(flat(batches), output)
+    if output.format == "table":
+        return write_records(flat(state.batches()), output)
+    if output.format == "jsonl":
+        return write_batches(written_schema(STATE), state.batches(), output)
+    return write_batches(*state.typed(), output)
 
 
 def write_states(

@@ -33,6 +33,7 @@ _SET_ZONE = re.compile(r"(?<![@\w])(?:@@(?:session\.)?)?time_zone\s*=\s*(?:'([^'
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 _KEYS = re.compile(r"\A\s*ALTER\s+TABLE\s+\S+\s+(DISABLE|ENABLE)\s+KEYS\s*\Z", re.I)
 _LONGEST_NAMED = 4096  # characters of a statement that has but names in it
+_NO_DUMP = "it is no state (JSON lines, Parquet, Arrow), and no dump, or one that is cut off"
 _COMPLETED = "-- Dump completed"
 # The client may not use these: a byte of a character can be a quote or a backslash.
 _UNSAFE = frozenset(
@@ -83,7 +84,8 @@ class DumpReader:
                 self.coordinates.take(text)
                 self.completed = self.completed or text.lstrip().startswith(_COMPLETED)
             elif part is ScriptPart.CUT:
-                raise InputError(self._source, "the dump ends inside a statement")
+                told = "it ends inside a statement" if self.tables else _NO_DUMP
+                raise InputError(self._source, f"the base cannot be read: {told}")
             else:
                 self._statement(stream, text)
         return self._made

@@ -23,7 +23,7 @@ from binlogkit.rows.defined import column_of, described
 from binlogkit.rows.schema import ColumnDefinition, ForeignKey, TableDefinition
 
 KEY = b"binlogkit:state"
-_VERSION = 1
+_VERSION = 2
 _PREFIX = "binlogkit:"
 _MOST = 16 << 20  # characters
 

@@ -1,6 +1,6 @@
 """Snapshots from what a user names: states that were written before, or dumps.
 
-They are recognised by their bytes, and by what is in a folder. A state in CSV or JSON lines does
+They are recognised by their bytes, and by what is in a folder. A state in JSON lines does
 not describe itself: its position, and its table's columns, come from elsewhere.
 """
 
@@ -18,18 +18,13 @@ import pyarrow as pa
 from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.flat_states import states_of_flat
 from binlogkit.frames.snapshots import mydumper, shell
 from binlogkit.frames.snapshots.dump import read_dump
 from binlogkit.frames.snapshots.facts import KEY, StateFacts, facts_in
 from binlogkit.frames.snapshots.folder import DumpFolder
 from binlogkit.frames.snapshots.snapshot import Snapshot, TableSnapshot
-from binlogkit.frames.snapshots.states import (
-    pairs_of_batches,
-    pairs_of_csv,
-    records_of_lines,
-    records_of_pairs,
-    state_rows_of,
-)
+from binlogkit.frames.snapshots.states import records_of_lines, state_rows_of
 from binlogkit.frames.snapshots.values import Misread
 from binlogkit.limits import limit, limit_error
 from binlogkit.rows.ddl import Catalog
@@ -45,7 +40,6 @@ Place = tuple[str | None, int | None, GtidSet | None]
 
 _HEAD = 1 << 16
 _PARQUET, _STREAM = b"PAR1", b"\xff\xff\xff\xff"
-_CSV = (b"values,unknown", b"unknown,values")
 _UNDETERMINED = "The base is a state that its log did not determine."
 
 
@@ -58,7 +52,7 @@ def read_snapshots(
     """The snapshots of the tables ``wanted`` (of any database, where only a table is named).
 
     ``source``: a file, a folder of mydumper's or MySQL Shell's, of any other folder all Parquet
-    files; ``fields``: gives the table that a state in CSV or JSON lines is of, and its columns;
+    files; ``fields``: gives the table that a state in JSON lines is of, and its columns;
     ``at``: a position that is given beside it. Errors: InputError, LimitError, SchemaError,
     UsageError.
     """
@@ -114,13 +108,10 @@ def _read(
             facts = facts_in(text)
             if not _is_in(wanted)(facts.name):
                 return replace(snapshot_as(name, facts, pa.table({}), at), tables={})
-            records = records_of_pairs(pairs_of_batches(batches))
-            return snapshot_as(name, facts, state_rows_of(records, facts.fields), at)
-    if head.startswith(_CSV) or head.lstrip()[:1] == b"{":
+            return snapshot_as(name, facts, states_of_flat(batches, facts.fields), at)
+    if head.lstrip()[:1] == b"{":
         table, columns = fields()
-        plain = cast(BinaryIO, io.BufferedReader(file))
-        lines = head.lstrip()[:1] == b"{"
-        records = records_of_lines(plain) if lines else records_of_pairs(pairs_of_csv(plain))
+        records = records_of_lines(cast(BinaryIO, io.BufferedReader(file)))
         facts = StateFacts(table, tuple(columns), (), True)
         try:
             return snapshot_as(name, facts, state_rows_of(records, columns), at)

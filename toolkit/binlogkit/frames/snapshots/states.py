@@ -1,12 +1,10 @@
-"""States that were written before, as snapshots: Parquet, Arrow, CSV and JSON lines.
+"""States that were written before in JSON lines, as snapshots.
 
 Their rows are records (``frames/fields/rows.py``, STATE): values as JSON, by the column's type.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
@@ -16,40 +14,6 @@ import pyarrow as pa
 from binlogkit.frames.arrow_types import field_facts
 from binlogkit.frames.schema import CellState
 from binlogkit.frames.snapshots.values import UNKNOWN, Columns, Misread, Odd, text_readers
-
-_LONGEST = 1 << 30  # characters of a line of CSV
-Pair = tuple[str, str]  # values and unknown, as JSON
-
-
-# ---- carriers of records -----------------------------------------------------------------
-
-
-def pairs_of_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[Pair]:
-    """Of Parquet and Arrow."""
-    for batch in batches:
-        names = batch.schema.names
-        if not {"values", "unknown"} <= set(names):
-            raise Misread("it has no columns values and unknown")
-        columns = [batch.column(name).cast(pa.large_string()) for name in ("values", "unknown")]
-        for values, unknown in zip(*(c.to_pylist() for c in columns), strict=True):
-            yield values or "", unknown or ""
-
-
-def pairs_of_csv(file: BinaryIO) -> Iterator[Pair]:
-    """Of CSV."""
-    csv.field_size_limit(_LONGEST)
-    lines = csv.reader(io.TextIOWrapper(file, "utf-8", newline=""), strict=True)
-    try:
-        names = next(lines, [])
-        if sorted(names) != ["unknown", "values"]:
-            raise Misread("its columns are not values and unknown")
-        places = names.index("values"), names.index("unknown")
-        for line in lines:
-            if len(line) != len(names):
-                raise Misread("a line has another number of fields")
-            yield line[places[0]], line[places[1]]
-    except csv.Error as exc:
-        raise Misread(f"no CSV: {exc}") from exc
 
 
 def records_of_lines(file: BinaryIO) -> Iterator[tuple[Any, Any]]:
@@ -62,20 +26,11 @@ def records_of_lines(file: BinaryIO) -> Iterator[tuple[Any, Any]]:
             yield record["values"], record["unknown"]
 
 
-def records_of_pairs(pairs: Iterable[Pair]) -> Iterator[tuple[Any, Any]]:
-    """Of values and unknown as JSON."""
-    for values, unknown in pairs:
-        yield _json(values), _json(unknown)
-
-
 def _json(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as exc:
         raise Misread("a value is no JSON") from exc
-
-
-# ---- rows --------------------------------------------------------------------------------
 
 
 def state_rows_of(records: Iterable[tuple[Any, Any]], fields: Sequence[pa.Field]) -> pa.Table:

@@ -72,6 +72,16 @@ class TableState(Overviewed):
 
         return state_rows(self.rows)
 
+    def typed(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """The rows as ``state`` writes them in csv, Parquet and Arrow: the table's own columns, and
+        ``_cells`` where :meth:`frame` has it. The schema has the facts (:meth:`facts`)."""
+        from binlogkit.frames.flat_cells import has_cells
+        from binlogkit.frames.flat_states import flat_schema, flat_states
+
+        facts = self.facts()
+        schema = flat_schema(facts.fields, facts.metadata(), cells=has_cells(self.rows))
+        return schema, flat_states([self.rows] if self.rows.num_rows else [], schema)
+
     def records(self) -> Iterator[dict[str, object]]:
         """One dict per row, as ``state --format jsonl``."""
         for batch in self.batches():
@@ -136,7 +146,7 @@ class TableState(Overviewed):
         from binlogkit.reports.output import Output
         from binlogkit.reports.text import write_state
 
-        write_state(self.batches(), Output("parquet", path), self.facts().metadata())
+        write_state(self, Output("parquet", path))
 
     def frame(self, *, decimals: Decimals = "exact") -> pd.DataFrame:
         """The rows as pandas, one column per column of the table.

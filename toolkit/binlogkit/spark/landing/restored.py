@@ -16,6 +16,7 @@ from binlogkit.analyses.point_in_time.conversion import defined_field
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.rows import PROVENANCE
 from binlogkit.frames.flat_cells import flat_name, raw_of, states_of
+from binlogkit.frames.flat_states import cast_to
 from binlogkit.frames.schema import OPS, batch_schema
 from binlogkit.frames.tables import united
 from binlogkit.rows.filters import written_table_name
@@ -150,12 +151,12 @@ class Restored:
             raw.append(told.append_column("image", pa.repeat(number, len(told))))
         columns["raw"] = raw_of(raw, len(chosen), schema.field("raw").type)
         there = pa.schema([f for f in schema if f.name in columns], schema.metadata)
-        return pa.table([_cast(columns[f.name], f.type) for f in there], schema=there)
+        return pa.table([cast_to(columns[f.name], f.type) for f in there], schema=there)
 
     def _image(self, places: np.ndarray[Any, Any], schema: pa.Schema) -> pa.StructArray:
         fields, gone = list(schema.field("before").type), places < 0
         children = [
-            _cast(_taken(self._rows[own], places), one.type)
+            cast_to(_taken(self._rows[own], places), one.type)
             if (own := flat_name(one.name)) in self._rows.column_names
             else pa.nulls(len(places), one.type)
             for one in fields
@@ -189,11 +190,3 @@ def same_change(sequence: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     whole = octets.reshape(size, SEQUENCE_BYTES)[:, :-1]
     keys = np.ascontiguousarray(whole).view(np.dtype((np.void, SEQUENCE_BYTES - 1))).ravel()
     return np.append(False, keys[1:] == keys[:-1])
-
-
-def _cast(column: Any, kind: pa.DataType) -> Any:
-    if column.type == kind:
-        return column
-    if pa.types.is_dictionary(kind):
-        return column.cast(kind.value_type).dictionary_encode().cast(kind)
-    return column.cast(kind)

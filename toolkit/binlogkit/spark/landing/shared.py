@@ -22,6 +22,7 @@ from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.shared import Shared
 from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.constants import TableId
+from binlogkit.frames.flat_states import cast_to, flat_schema, flat_states
 from binlogkit.frames.generic import state_rows
 from binlogkit.log.states.forwards import RESTARTED
 from binlogkit.rows.filter_args import AtArg
@@ -62,6 +63,14 @@ class SharedState:
         """The rows as ``state`` writes them, some at a time."""
         return arriving(self.texts)
 
+    def typed(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """The same with the table's own columns, and their schema with the state's facts."""
+        facts = self.state.facts()
+        odd = self.rows.where("value_state IS NOT NULL OR size(unknown) > 0").head(1)
+        schema = flat_schema(facts.fields, facts.metadata(), cells=bool(odd))
+        parts = (_with_types(batch, facts.fields) for batch in arriving(self.rows))
+        return schema, flat_states(parts, schema)
+
 
 def shared_state(
     spark: SparkSession, landing: Landing, table: str, at: AtArg = None
@@ -79,6 +88,16 @@ def shared_state(
         return SharedState(here, rows.limit(0), 0, 0, texts.limit(0))
     here = replace(here, determined_rows=told.rows if here.rows_determined else 0)
     return SharedState(here, rows, told.rows, told.unknown, texts)
+
+
+def _with_types(rows: pa.RecordBatch, fields: Sequence[pa.Field]) -> pa.RecordBatch:
+    """Rows of a state in types that Spark carries, in their columns' own."""
+    known = {field.name: field for field in fields}
+    values = rows["values"]
+    own = [known[field.name] for field in values.type]
+    pairs = zip(values.flatten(), own, strict=True)
+    made = pa.StructArray.from_arrays([cast_to(c, f.type) for c, f in pairs], fields=own)
+    return rows.set_column(rows.schema.get_field_index("values"), "values", made)
 
 
 _TEXTS = pa.schema([("values", pa.string()), ("unknown", pa.string())])
