@@ -23,7 +23,7 @@ FULL, MINIMAL = (golden.case(f"8.0-row-{image}", "types") for image in ("full", 
 NAMES = sorted(FULL.manifest.marks[-1].tables)
 
 
-def _state(case: golden.Case, table: str) -> TableState:
+def _state(case: golden.GoldenCase, table: str) -> TableState:
     return bk.open([str(path) for path in case.binlogs]).state(table)
 
 

@@ -26,6 +26,7 @@ from binlogkit.errors import InputError, UsageError
 if TYPE_CHECKING:
     from binlogkit.analyses.conformance import ConformanceResult
     from binlogkit.log import Log
+    from binlogkit.reports.output import Output
     from binlogkit.sources.carriers import Carrier
 
 
@@ -145,7 +146,7 @@ def command(**arguments: Any) -> int:
     result = merge([against(subject, carrier) for against in judging for carrier in log.carriers])
     differences = result.differences.to_pylist()
     judge = " and ".join(_called(judge, oracle) for judge in judges)
-    write_records(differences, output, names=COLUMNS)
+    write_records(differences, output, names=COLUMNS, view=_shown(COLUMNS, output))
     if write_to is not None:
         Path(write_to).write_text("\n".join([*baseline_lines(result), ""]), "utf-8")
     if junit is not None:
@@ -233,6 +234,12 @@ def _judges(
             yield _ServerJudge(server)
         else:
             yield partial(_by_mysqlbinlog, oracle)
+
+
+def _shown(columns: Sequence[str], output: Output) -> list[str]:
+    """What a table has: on a terminal without the long texts of reasons and proofs."""
+    long = ("reason", "proof") if output.on_terminal else ()
+    return [name for name in columns if name not in long]
 
 
 def _called(judge: str, oracle: Any) -> str:

@@ -36,7 +36,7 @@ _DATE = "YYYY-MM-DD"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*")
 _PATH = re.compile(r"\S*/[!-~]*")
 _STYLES: dict[Tone, str] = {"bad": "bold red", "warn": "bold yellow", "good": "green", "plain": ""}
-_WHOLE = 20  # cells of the widest column that is never squeezed: a time's
+_WHOLE = 20  # cells of the widest column that is not squeezed where there is another way
 _BLOCK = 3  # of one in a block
 _NARROWEST = 10  # cells below which no column is squeezed
 _GAP = 2
@@ -141,11 +141,16 @@ def _shown(
     head = [head[i] for i in kept]
     numeric = [numeric[i] for i in kept]
     texts = [[row[i] for i in kept] for row in texts]
-    widths = fit(_natural(head, texts), numeric, screen.width)
+    fixed = [n or _times(row[i] for row in texts) for i, n in enumerate(numeric)]
+    widths = fit(_natural(head, texts), fixed, screen.width)
     above = _above(same, screen) if same else ""
     if widths is None:
         return above + _blocks(head, texts, before, screen)
     return above + _page(head, texts, widths, numeric, screen, lines)
+
+
+def _times(cells: Iterable[str]) -> bool:
+    return all(_TIME.fullmatch(cell) for cell in cells if cell)
 
 
 def _natural(head: Sequence[str], texts: Sequence[Sequence[str]]) -> list[int]:
@@ -208,15 +213,21 @@ def _numeric(rows: list[list[object]], count: int) -> list[bool]:
     return [all_numbers(column) for column in range(count)]
 
 
-def fit(natural: Sequence[int], numeric: Sequence[bool], width: int) -> list[int] | None:
+def fit(
+    natural: Sequence[int], numeric: Sequence[bool], width: int, *, narrow: bool = True
+) -> list[int] | None:
     """Column widths that fill at most ``width``, the widest squeezed; None when they cannot fit.
 
-    Numbers and times are never broken into lines.
+    Numbers and times are never broken into lines. ``narrow``: also short columns are squeezed,
+    where there is no other way.
     """
     room = width - _GAP * len(natural)
-    whole = [fix or n <= _WHOLE for n, fix in zip(natural, numeric, strict=True)]
-    lowest = [n if fix else _NARROWEST for n, fix in zip(natural, whole, strict=True)]
-    if sum(lowest) > room:
+    for most in (_WHOLE, _NARROWEST) if narrow else (_WHOLE,):
+        whole = [fix or n <= most for n, fix in zip(natural, numeric, strict=True)]
+        lowest = [n if fix else _NARROWEST for n, fix in zip(natural, whole, strict=True)]
+        if sum(lowest) <= room:
+            break
+    else:
         return None
     widths = list(natural)
     while (excess := sum(widths) - room) > 0:

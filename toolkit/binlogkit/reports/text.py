@@ -277,7 +277,7 @@ def _columns_that_fit(
         for column in zip(names, *rows, strict=True)
     ]
     for count in range(len(names), 1, -1):
-        if fit(natural[:count], numeric[:count], on.width) is not None:
+        if fit(natural[:count], numeric[:count], on.width, narrow=False) is not None:
             return count
     return len(names)
 
