@@ -216,6 +216,12 @@ def case(cell: str, scenario: str, server: str = "") -> GoldenCase:
     raise UsageError(f"the golden set has no {wanted}")
 
 
+def sample() -> Path:
+    """The sample log of the documents. UsageError: the golden set is not installed."""
+    (path,) = case("8.0-row-full", "incident").binlogs
+    return path
+
+
 def regenerate(
     cells: Sequence[Cell],
     *,

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from binlogkit.reports import plots as plot
     from binlogkit.reports import sql as sql
     from binlogkit.rows.filters import Filters as Filters
+    from binlogkit.sources.sample import sample as sample
 
 __version__ = "0.1.0"
 
@@ -58,6 +59,7 @@ __all__ = [
     "plot",
     "point_in_time",
     "row_image",
+    "sample",
     "snapshot",
     "sql",
     "suspects",
@@ -85,6 +87,7 @@ _HOMES = {
     "plot": ("binlogkit.reports.plots", None),
     "point_in_time": ("binlogkit.analyses.point_in_time", None),
     "row_image": ("binlogkit.analyses.row_image", None),
+    "sample": ("binlogkit.sources.sample", "sample"),
     "snapshot": ("binlogkit.log.snapshot", "snapshot"),
     "sql": ("binlogkit.reports.sql", None),
     "suspects": ("binlogkit.log.opening", "suspects"),

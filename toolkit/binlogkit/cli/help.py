@@ -12,7 +12,7 @@ GROUPS = {
         "audit", "rows", "transactions", "events", "life", "state", "diff", "explain", "verify",
     ),
     "Repair": ("undo", "redo"),
-    "Test": ("conform", "rules", "fixtures"),
+    "Test": ("conform", "rules", "fixtures", "sample"),
     "Scale": ("capture", "snapshot", "index", "touched", "land", "live"),
 }  # fmt: skip
 
@@ -61,6 +61,7 @@ EXAMPLES = {
         "rules 'DELETE FROM t LIMIT 1'",
         "rules 'UPDATE t SET a = UUID()' --set binlog_format=MIXED",
     ),
+    "sample": ("sample", "sample --out logs"),
     "capture": (
         "capture --host db1 --user audit --out logs",
         "capture --host db1 --user audit --out logs --follow",
