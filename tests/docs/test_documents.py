@@ -142,15 +142,15 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert (path.parent / target.partition("#")[0]).exists(), target
 
 
-def test_the_readme_names_every_command() -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
+def test_the_documents_name_every_command() -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text("utf-8")
     for name in cli.list_commands(click.Context(cli)):
         assert f"`{name}`" in text
 
 
-def test_the_readme_names_every_setting() -> None:
+def test_the_documents_name_every_setting() -> None:
     """Environment variables that the packages read."""
-    text = (ROOT / "README.md").read_text("utf-8")
+    text = (ROOT / "docs" / "servers.md").read_text("utf-8")
     sources = [
         path.read_text("utf-8")
         for root in ("toolkit", "fixtures_gen")

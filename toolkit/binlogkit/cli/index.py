@@ -22,7 +22,7 @@ def command(out: str, **arguments: Any) -> int:
     """Index logs: read those that are new to DIR or have changed.
 
     DIR then holds Parquet tables of the logs, their transactions, what each changed, and
-    definitions of tables (docs/index.md). A log is read again if its name, its size or either of
+    definitions of tables (docs/indexing.md). A log is read again if its name, its size or either of
     its ends has changed. Logs that are damaged, or cannot be kept, are named, and the exit status
     is 1.
     """

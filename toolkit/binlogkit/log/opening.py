@@ -163,7 +163,7 @@ def index(
     key_file: str | Path | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Updated:
-    """Index logs into the folder ``out``, as ``binlogkit index`` does (docs/index.md).
+    """Index logs into the folder ``out``, as ``binlogkit index`` does (docs/indexing.md).
 
     ``source``, ``keyring``, ``key_file``, ``storage_options``: as for :func:`binlogkit.open`. Only
     logs that are new to the folder, or have changed, are read. Errors: InputError, EmptyInputError,
