@@ -153,6 +153,7 @@ _RECORDS: dict[str, Fields] = {
     "loaded_file": ledger.LOADED_FILE,
     "landing": ledger.LANDING,
     "landed": ledger.LANDED,
+    "terms": ledger.TERMS,
     "waiting": ledger.WAITING,
     "rule": EXPLAINED,
     "contradiction": CONTRADICTIONS,

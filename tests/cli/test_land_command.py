@@ -57,7 +57,7 @@ def test_it_lands_without_pyspark(without_spark: Run, run: Run, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (["--mask", "shop.orders.total=drop"], "this landing was begun with masks none, not "),
+        (["--mask", "shop.orders.total=drop"], "this landing has --mask none, not "),
         (["--mask", "nothing"], "a mask is"),
         (["--out", "s3://bucket/lake"], "a landing goes to a folder, not to s3://bucket/lake"),
         (["missing.000001"], "missing.000001: no such file"),

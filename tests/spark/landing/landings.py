@@ -8,8 +8,9 @@ from typing import Any
 from binlogkit.log import open_log
 from binlogkit.log.index import Index
 from binlogkit.spark.landing.door import in_threads
-from binlogkit.spark.landing.landing import Arrived, Terms, land_logs
+from binlogkit.spark.landing.landing import Arrived, land_logs
 from binlogkit.spark.landing.reading import read
+from binlogkit.spark.landing.terms import Terms
 
 run_here = in_threads(2)
 

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     metavar="COLUMN=HOW",
     help="How a column lands, [db.]table.column=drop, =hash or =truncate:N.",
 )
+@click.option(
+    "--change-terms",
+    is_flag=True,
+    help="From now on these tables and masks hold; =clear takes a mask off.",
+)
 @click.option("--mask-key", metavar="FILE", help="The key of the hashes, 16 bytes or more.")
 @click.option(
     "--name", metavar="NAME", help="The server's name, for _source; else the path of its logs."
@@ -43,6 +48,7 @@ def command(
     exclude: tuple[str, ...],
     masks: tuple[str, ...],
     mask_key: str | None,
+    change_terms: bool,
     current: bool,
     compact: bool,
     **arguments: Any,
@@ -52,14 +58,14 @@ def command(
     DIR then holds a Delta table for each table, partitioned by the day of the commit and the
     source, and a ledger of the logs and their transactions (docs/landing.md). Whatever ends a
     landing, the next one resumes where it ended, and no change is there twice. Tables and masks are
-    the same in all landings of a folder.
+    the same in all landings of a folder, until --change-terms sets others.
     """
     arrow_without_pandas()
     from binlogkit.spark.landing.door import check, fresh_logs, land_on
-    from binlogkit.spark.landing.landing import Terms
     from binlogkit.spark.landing.masks import parse_masks
+    from binlogkit.spark.landing.terms import Terms
 
-    terms = Terms(tables, exclude, parse_masks(masks, mask_key))
+    terms = Terms(tables, exclude, parse_masks(masks, mask_key), change_terms)
     check(out, terms)
     log, storage = open_stored(arguments)
     spark = spark_of(arguments, log.carriers, lambda: fresh_logs(log, out))
@@ -68,6 +74,8 @@ def command(
     )
     for line in _waiting(arrived.waiting):
         complain(line)
+    for line in arrived.changed:
+        note(line)
     for table, rows in sorted(arrived.rows.items()):
         note(f"{rows} rows of {table}")
     note(f"{len(arrived.spans)} logs in {arrived.batches} batches, {arrived.files} files")

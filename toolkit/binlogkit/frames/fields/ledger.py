@@ -29,6 +29,7 @@ LOADED_FILE = fields_of("loaded_file")
 #: The journal of a landing (spark/landing/journal.py).
 LANDING = fields_of("landing")
 LANDED = fields_of("landed")
+TERMS = fields_of("terms")
 WAITING = fields_of("waiting")
 #: Rows events of statements with foreign_key_checks off.
 UNCHECKED = fields_of("unchecked")

@@ -150,10 +150,11 @@ class _Now:
         if known is not None and last >= self._number:
             return _unchanged(table, known)
         new = _New(self, name, table, last)
-        if known is not None and new.nothing and known["gaps"] == new.gaps:
+        alike = known is not None and all(known.get(n) == new.told[n] for n in ("gaps", "masks"))
+        if known is not None and new.nothing and alike:
             return _unchanged(table, known)
         found = None
-        if known is not None and new.ordinary(known):
+        if known is not None and alike and new.ordinary(known):
             found = self._merged(name, folder, new, known, merge)
         if found is None:
             found = self._replayed(name, folder, new)
@@ -299,20 +300,19 @@ class _New:
         """Gaps that may concern it, as texts."""
         names = [".".join(one) for one in lineage(self._ledger.boundaries, self._name)]
         return sorted(
-            f"{gap.code} {gap.file} {gap.pos}"
-            for gap in self._ledger.joined.gaps
-            if gap.concerns(names)
+            f"{gap.code} {gap.file} {gap.pos}" for gap in self._ledger.gaps if gap.concerns(names)
         )
 
     @property
     def told(self) -> dict[str, Any]:
         """Facts that show later whether something else has changed."""
         versions = self._ledger.joined.schemas.get(self._name, [])
-        return {"gaps": self.gaps, "versions": len(versions)}
+        masks = [mask.text for mask in self._ledger.masks.masks]
+        return {"gaps": self.gaps, "versions": len(versions), "masks": masks}
 
     def ordinary(self, known: Mapping[str, Any]) -> bool:
         """Whether only row changes came, after what is known, and no other doubts exist."""
-        if not known["key"] or self._boundaries or self.told.items() > dict(known).items():
+        if not known["key"] or self._boundaries:
             return False
         findings = {finding["finding"] for finding in known["findings"]}
         if findings - _HARMLESS or self.gaps or not self._expected:

@@ -28,12 +28,12 @@ from binlogkit.spark.landing.landing import (
     TASK_BYTES,
     Arrived,
     Run,
-    Terms,
     land_logs,
 )
 from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.merging import merge_here, merge_on, merges
 from binlogkit.spark.landing.tables import needed
+from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.landing.views import VIEWS, write_views
 from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, write
 from binlogkit.spark.splits.plan import Split
@@ -52,6 +52,7 @@ def land(
     exclude: str | Iterable[str] = (),
     masks: Iterable[str] = (),
     mask_key_file: str | Path | None = None,
+    change_terms: bool = False,
     batch_bytes: int = BATCH_BYTES,
     task_bytes: int = TASK_BYTES,
     file_bytes: int = FILE_BYTES,
@@ -69,15 +70,16 @@ def land(
     other arguments; ``out``: a folder that the driver and all workers share, as the logs are.
     ``tables``, ``exclude``: ``db.table`` or ``table``; ``masks``: ``db.table.column=drop``,
     ``=hash`` (by the key in ``mask_key_file``) or ``=truncate:N``: these stay the same for all
-    landings in a folder. ``batch_bytes``: bytes of logs that land together; ``task_bytes``: minimum
-    bytes for a task; ``file_bytes``: approximate size of a Parquet file. ``current``: also keep
-    current-state tables; ``compact``: then merge small files.
+    landings in a folder, until ``change_terms`` sets others from the next batch on
+    (``=clear`` takes a mask off). ``batch_bytes``: bytes of logs that land together;
+    ``task_bytes``: minimum bytes for a task; ``file_bytes``: approximate size of a Parquet file.
+    ``current``: also keep current-state tables; ``compact``: then merge small files.
 
     Errors: UsageError (other tables or masks than before, deltalake is not installed), InputError,
     EmptyInputError, WriteError, and DamageError before anything of a damaged log lands, unless
     ``on_damage`` is ``report``.
     """
-    terms = Terms(_texts(tables), _texts(exclude), parse_masks(masks, mask_key_file))
+    terms = Terms(_texts(tables), _texts(exclude), parse_masks(masks, mask_key_file), change_terms)
     check(out, terms)
     named = paths if isinstance(paths, (str, Path)) else list(paths)
     storage = given_options(storage_options)
@@ -124,7 +126,7 @@ def land_on(
     if compact:
         made = sizes.get("file_bytes", FILE_BYTES)
         arrived = replace(arrived, compacted=compacted(folder, file_bytes=made))
-    if arrived.batches or current or compact or not (folder / VIEWS).exists():
+    if arrived.batches or arrived.changed or current or compact or not (folder / VIEWS).exists():
         write_views(folder)
     return arrived
 
@@ -134,7 +136,7 @@ def check(out: str | Path, terms: Terms) -> None:
     needed()
     if is_url(str(out)):
         raise UsageError(f"a landing goes to a folder, not to {out}")
-    check_terms(Path(out).absolute(), terms.told)
+    check_terms(Path(out).absolute(), terms)
 
 
 def _absolute(carrier: Carrier) -> Carrier:

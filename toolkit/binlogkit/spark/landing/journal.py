@@ -5,49 +5,103 @@ of the batch lands. ``landed`` has a row for each of its files, committed when t
 of them. A batch that has begun and is not done lands again, from the same spans; tables that have
 the batch already do not take it twice. ``waiting`` has the places of its rows that wait
 (waiting.py), committed before its files, so that a batch that is repeated leaves out the same ones.
+``terms`` has the terms, and from which batch on they hold. They change with a batch of their own,
+which has no spans: so no batch is begun meanwhile, and each has the terms before it.
 """
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from binlogkit.errors import InputError, UsageError
 from binlogkit.frames.fields.field import arrow_schema
-from binlogkit.frames.fields.ledger import LANDED, LANDING, WAITING
+from binlogkit.frames.fields.ledger import LANDED, LANDING, TERMS, WAITING
 from binlogkit.spark.landing.spans import Span
 from binlogkit.spark.landing.tables import APPLICATION, commit, files_of, last_batch, make, opened
+from binlogkit.spark.landing.terms import Since, Terms
 from binlogkit.spark.landing.waiting import Waiting
 from binlogkit.spark.landing.writing import Written
 
-_BEGUN, _DONE, _WAITING = "landings", "landed", "waiting"
+_BEGUN, _DONE, _WAITING, _TERMS = "landings", "landed", "waiting", "terms"
 
 
 class Journal:
-    """The journal of the landing in a folder; ``told``: the landing's settings, which never change.
+    """The journal of the landing in a folder.
 
-    UsageError: the landing was begun with others.
+    UsageError: the landing has other terms, and these are not to replace them.
     """
 
-    def __init__(self, folder: Path, told: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, terms: Terms) -> None:
         self._folder, self._begun, self._done = folder, folder / _BEGUN, folder / _DONE
-        text = json.dumps(told, sort_keys=True)
-        make(self._begun, arrow_schema(LANDING), [], text)
+        self._terms = terms
+        check_terms(folder, terms)
+        make(folder / _TERMS, arrow_schema(TERMS), [])
+        if not read_terms(folder):
+            self._keep(terms.kept, 1)
+        make(self._begun, arrow_schema(LANDING), [])
         make(self._done, arrow_schema(LANDED), [])
         make(folder / _WAITING, arrow_schema(WAITING), [])
-        check_terms(folder, told)
+        check_terms(folder, terms)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last batch that was begun is done."""
+        return last_batch(self._done) >= last_begun(self._folder)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the landing's terms are these."""
+        last = read_terms(self._folder)[-1]
+        return replace(last, batch=1) == self._terms.kept
+
+    def check(self) -> None:
+        """UsageError: another landing has changed the terms."""
+        check_terms(self._folder, replace(self._terms, change=False))
+
+    def change(self) -> tuple[Since, Since]:
+        """Change the terms with a batch of its own; returns those before and now.
+
+        UsageError: a batch that was begun under those before has not ended.
+        """
+        while True:
+            last, done, _ = self.read()
+            before = read_terms(self._folder)[-1]
+            if not done:
+                raise UsageError(
+                    "a landing has begun with other terms and has not ended: land again with "
+                    "those before they change"
+                )
+            now = replace(self._terms.kept, batch=last + 1)
+            # Another landing may end the batch before the terms are kept.
+            if self.begin(now.batch, []) and self._keep(now, now.batch + 1):
+                self.finish(now.batch, [])
+                return before, now
+
+    def _keep(self, terms: Since, number: int) -> bool:
+        """Keep terms under a number, unless it is taken; returns whether they are kept."""
+        row = asdict(terms) | {"changed_at": time.time_ns() // 1000}
+        table = pa.Table.from_pylist([row], arrow_schema(TERMS))
+        return _append(self._folder / _TERMS, number, table)
 
     def read(self) -> tuple[int, bool, list[Span]]:
-        """The number of the last batch that was begun, whether it is done, and all spans."""
-        return read_journal(self._folder)
+        """The number of the last batch that was begun, whether it is done, and all spans.
+
+        A batch without spans is a change of terms; one that has not ended is ended here, and holds
+        if its terms have been kept.
+        """
+        while True:
+            last, done, spans = read_journal(self._folder)
+            if done or any(span.batch == last for span in spans):
+                return last, done, spans
+            _append(self._folder / _TERMS, last + 1, arrow_schema(TERMS).empty_table())
+            self.finish(last, [])
 
     def begin(self, number: int, spans: Sequence[Span]) -> bool:
         """Begin a batch. Returns False if another landing has taken the number since it was
@@ -83,22 +137,28 @@ class Journal:
         _append(self._done, batch, pa.Table.from_pylist(rows, arrow_schema(LANDED)))
 
 
-def read_terms(folder: Path) -> dict[str, Any]:
-    """The settings of the landing in a folder; empty if none has begun."""
-    table = opened(folder / _BEGUN)
-    told: dict[str, Any] = json.loads((table and table.metadata().description) or "{}")
-    return told
+def read_terms(folder: Path) -> list[Since]:
+    """The terms of the landing in a folder, in the order in which they held; empty if none has
+    begun. InputError: an earlier version of binlogkit made it."""
+    table = opened(folder / _TERMS)
+    if table is None and opened(folder / _BEGUN) is not None:
+        raise _of_earlier_version(folder)
+    paths = [] if table is None else files_of(table, folder / _TERMS)
+    found = [
+        Since(
+            row["batch"], tuple(row["tables"]), tuple(row["exclude"]), tuple(row["masks"]),
+            row["key"],
+        )
+        for path in paths
+        for row in pq.read_table(path).to_pylist()
+    ]  # fmt: skip
+    return sorted(found, key=lambda one: one.batch)
 
 
-def check_terms(folder: Path, told: Mapping[str, Any]) -> None:
-    """UsageError: the landing in a folder was begun with other settings."""
-    before = read_terms(folder)
-    for name, value in told.items() if before else ():
-        if before.get(name) != value:
-            raise UsageError(
-                f"this landing was begun with {name} {_said(before.get(name))}, not "
-                f"{_said(value)}: land it elsewhere"
-            )
+def check_terms(folder: Path, terms: Terms) -> None:
+    """UsageError: the landing in a folder has other terms, and these are not to replace them."""
+    for before in read_terms(folder)[-1:]:
+        terms.check_change(before)
 
 
 def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
@@ -109,10 +169,7 @@ def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
     begun = table.transaction_version(APPLICATION) or 0
     names = arrow_schema(LANDING).names
     if not {*names}.issubset(pa.schema(table.schema()).names):
-        raise InputError(
-            str(folder),
-            "was made by an earlier version of binlogkit: land the logs in a new folder",
-        )
+        raise _of_earlier_version(folder)
     found = [pq.read_table(path, columns=names) for path in files_of(table, folder / _BEGUN)]
     rows = [row for one in found for row in one.to_pylist()]
     for row in rows:
@@ -167,5 +224,6 @@ def _append(folder: Path, batch: int, table: pa.Table) -> bool:
     return done
 
 
-def _said(value: Any) -> str:
-    return json.dumps(value) if value else "none"
+def _of_earlier_version(folder: Path) -> InputError:
+    told = "was made by an earlier version of binlogkit: land the logs in a new folder"
+    return InputError(str(folder), told)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from binlogkit.errors import InputError, SchemaError, UsageError, WriteError
+from binlogkit.errors import InputError, SchemaError, WriteError
 from binlogkit.log import Log
 from binlogkit.log.index import Index, Joined, Part, Updated
 from binlogkit.log.index.batches import write_whole
@@ -41,6 +41,7 @@ from binlogkit.spark.landing.shape import (
 )
 from binlogkit.spark.landing.spans import Landed, Span, Spans
 from binlogkit.spark.landing.tables import land_files, needed, opened
+from binlogkit.spark.landing.terms import Terms, said_of
 from binlogkit.spark.landing.waiting import Waiting
 from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, Written, by_folder, tasks_of
 from binlogkit.spark.options import ScanOptions
@@ -58,48 +59,14 @@ Run: TypeAlias = Callable[[Job, Sequence[Sequence[Split]]], Iterable[Done]]
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """The settings of a landing, which never change.
-
-    ``tables``, ``exclude``: the tables that land, by default all; ``masks``: columns that do not
-    land as they are.
-    """
-
-    tables: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    masks: Masks = field(default_factory=Masks)
-
-    @property
-    def told(self) -> Mapping[str, Any]:
-        """The settings kept in the journal."""
-        chosen = {"tables": sorted(self.tables), "exclude": sorted(self.exclude)}
-        return {**chosen, **self.masks.told}
-
-    @property
-    def wanted(self) -> Filters:
-        """The tables, as filters."""
-        return Filters.build(table=self.tables or None, exclude_table=self.exclude or None)
-
-    def check(self, joined: Joined) -> None:
-        """UsageError: a table that is to land, or not to land, is in no log."""
-        known = {*joined.schemas}
-        for one in joined.happened or ():
-            known |= {(change.db, change.table) for change in one.changes}
-        for table in (*self.tables, *self.exclude):
-            wanted = Filters.build(table=table)
-            if not any(wanted.wants_table(*name) for name in known):
-                told = "nothing of it can land" if table in self.tables else "it is not excluded"
-                raise UsageError(f"no log has a table {table}: {told}")
-
-
-@dataclass(frozen=True, slots=True)
 class Arrived:
     """The result of a landing.
 
     ``batches``: how many; ``rows``: by table; ``files``: Parquet files; ``spans``: of logs;
     ``missing``: the GTIDs or ids of committed XA transactions whose logs are gone; ``updated``: the
     result of the ledger's update; ``waiting``: the rows that wait, of this and earlier landings;
-    ``current``, ``compacted``: the results for current-state tables and small files, if requested.
+    ``changed``: what a change of terms means, in sentences; ``current``, ``compacted``: the
+    results for current-state tables and small files, if requested.
     """
 
     updated: Updated
@@ -109,6 +76,7 @@ class Arrived:
     spans: list[Span] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
     current: list[Kept] = field(default_factory=list)
     compacted: list[Compacted] = field(default_factory=list)
 
@@ -132,9 +100,9 @@ def land_logs(
     """
     needed()
     told = updated(out / LEDGER)
-    journal = Journal(out, terms.told)
+    journal = Journal(out, terms)
     complete = _Complete(out, log)
-    if complete.noted and not told.left:
+    if complete.noted and not told.left and journal.ended and journal.holds:
         return Arrived(told)
     parts = _parts(log, out / LEDGER)
     for part in parts:
@@ -151,15 +119,19 @@ def land_logs(
     scan = Scan(asked, replace(log.options, catalog=None), (log.files[0], log.files[-1]))
     job = Job(scan, str(out), terms.wanted, masks, generations, file_bytes)
     arrived, batches, tried = Arrived(told), 0, set[Waiting]()
+    if not journal.holds:
+        before, now = journal.change()
+        arrived.changed.extend(said_of(before, now, joined.schemas))
     while True:
         last, done, known = journal.read()
+        journal.check()
         number = last + 1 if done else last
         spans = Spans(parts, joined, Landed(s for s in known if s.batch < number), names)
         if not done:
             batch = [span for span in known if span.batch == number]
         else:
             batch = _first(list(spans.fresh()), batch_bytes)
-            waiting = [] if batch else read_waiting(out, known)
+            waiting = [] if batch else _wanted(terms, read_waiting(out, known))
             batch = batch or _ready(known, waiting, spans, masks, joined, tried)
             if not batch:
                 if not told.left and not waiting:
@@ -178,6 +150,11 @@ def land_logs(
             arrived.rows[one.table] = arrived.rows.get(one.table, 0) + one.rows
         arrived.spans.extend(replace(span, batch=number) for span in batch)
         arrived = replace(arrived, files=arrived.files + len(written))
+
+
+def _wanted(terms: Terms, waiting: Iterable[Waiting]) -> list[Waiting]:
+    """The waiting rows of tables that still land."""
+    return [one for one in waiting if terms.wanted.wants_table(*landed_name(one.table))]
 
 
 class _Complete:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import product
+from operator import attrgetter
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,12 +30,13 @@ from binlogkit.rows.soundness import FileFacts, Finding, Gap
 from binlogkit.rows.soundness.gaps import LAST
 from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
-from binlogkit.spark.landing.masks import told_masks
+from binlogkit.spark.landing.masks import Masks, told_masks
 from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, cuts_of
 from binlogkit.spark.landing.renames import follow, happened
 from binlogkit.spark.landing.shape import folder_of
 from binlogkit.spark.landing.spans import Landed, Spans
 from binlogkit.spark.landing.tables import opened
+from binlogkit.spark.landing.terms import all_masks, left_out
 
 
 def _writes(boundary: Boundary) -> bool:
@@ -42,7 +46,8 @@ def _writes(boundary: Boundary) -> bool:
 class Ledger(Source):
     """The ledger's content for the landing in a folder. InputError: nothing has landed there.
 
-    ``parts``: of each log, ``joined`` in their order; ``masks``: of the landing.
+    ``parts``: of each log, ``joined`` in their order; ``terms``: of the landing; ``masks``: all
+    that have held in any batch.
     """
 
     def __init__(self, out: str | Path) -> None:
@@ -52,9 +57,16 @@ class Ledger(Source):
         self.joined = Joined(self.parts, ReadOptions(on_damage="report"), happening=True)
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
-        self.masks = follow(told_masks(read_terms(self._out)), self.joined)
+        self.terms = read_terms(self._out)
+        self.masks = follow(all_masks(self.terms), self.joined)
         self.waiting = read_waiting(self._out, read_journal(self._out)[2])
         self.given = {}
+
+    @cached_property
+    def masks_then(self) -> list[Masks]:
+        """The masks of all terms, those of each apart."""
+        each = dict.fromkeys(one.masks for one in self.terms)
+        return [follow(told_masks(masks), self.joined) for masks in each]
 
     @cached_property
     def files(self) -> list[str]:
@@ -203,7 +215,8 @@ class Ledger(Source):
     def _ordered(self) -> tuple[Numbering, list[Boundary], list[Gap], Integers]:
         """What orders changes, what happened to tables, gaps, and the stretches of unchecked
         changes: numbered in one order."""
-        found, gaps = list(self._happened()), self.joined.gaps
+        found = list(self._happened())
+        gaps = [*self.joined.gaps, *self._left_out(found)]
         unchecked = pa.concat_tables([part.ledger["unchecked"] for part in self.parts]).to_pylist()
         cuts = [self._place(one.file, one.pos, one.inner) for one in found]
         cuts += [self._place(gap.file, gap.pos, None) for gap in gaps]
@@ -219,6 +232,30 @@ class Ledger(Source):
         ]
         off = numbers[whole : whole + len(events)] >> SHIFT
         return numbering, sorted(told, key=lambda boundary: boundary.seq), known, off
+
+    def _left_out(self, boundaries: Iterable[Boundary]) -> Iterator[Gap]:
+        """Changes of landed tables that did not land, since the terms left their table out: the
+        first one between two statements that may have emptied it."""
+        out = {name: [*left_out(self.terms, name)] for name in self.met if len(self.terms) > 1}
+        out = {name: batches for name, batches in out.items() if batches and self.has(name)}
+        if not out:
+            return
+        landed, met = Landed(read_journal(self._out)[2]), set[tuple[str, int]]()
+        cuts = sorted((self.numbers.get(b.file, 0), b.pos) for b in boundaries if b.empties)
+        for part, (name, batches) in product(self.parts, out.items()):
+            table, transactions = ".".join(name), part.ledger["transactions"]
+            spans = landed.of(part) if part.head is not None else []
+            for span in sorted(spans, key=attrgetter("first")):
+                if not any(a <= span.batch and (b is None or span.batch < b) for a, b in batches):
+                    continue
+                rows = transactions.slice(span.first, span.end - span.first)
+                rows = rows.filter(touching(rows, [table])).select(["file", "pos"])
+                told = f"{table} did not land with batch {span.batch}: the landing's terms"
+                for file, pos in zip(*rows.to_pydict().values(), strict=True):
+                    stretch = table, bisect(cuts, (self.numbers[file], pos))
+                    if stretch not in met:
+                        met.add(stretch)
+                        yield Gap("left_out", file, pos, 0, frozenset([table]), told)
 
     def _place(
         self, file: str, pos: int | None, inner: int | None, row: int = BEFORE

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +23,7 @@ from binlogkit.frames.flat_cells import own_name
 from binlogkit.rows.filters import TableName, parse_table_name, written_table_name
 from binlogkit.rows.schema import TableSchema
 
-_HOW = re.compile(r"(?P<how>drop|hash|truncate:(?P<length>\d+))$")
+_HOW = re.compile(r"(?P<how>drop|hash|clear|truncate:(?P<length>\d+))$")
 _LEAST_KEY = 16  # bytes
 #: What may hold statements, or values of any column.
 _TEXTS = ("_query",)
@@ -69,20 +69,26 @@ class Guard:
 class Masks:
     """All masks of a landing; ``key``: for the hashes, HMAC with SHA-256.
 
-    ``followed``: columns that a mask is for under other names; ``guards``: of tables (renames.py).
+    ``cleared``: columns that are said to land as they are, as texts; ``followed``: columns that a
+    mask is for under other names; ``guards``: of tables (renames.py).
     """
 
     masks: tuple[Mask, ...] = ()
     key: bytes = field(default=b"", repr=False)
+    cleared: frozenset[str] = frozenset()
     followed: Mapping[MaskedColumn, Mask] = field(default_factory=dict)
     guards: Mapping[TableId, Sequence[Guard]] = field(default_factory=dict)
 
     @property
-    def told(self) -> dict[str, object]:
-        """The masks as a landing keeps them: without the key, but with a check that detects another
-        key."""
-        mark = hmac.digest(self.key, b"binlogkit landing", "sha256").hex()[:16] if self.key else ""
-        return {"masks": sorted(mask.text for mask in self.masks), "key": mark}
+    def told(self) -> tuple[str, ...]:
+        """The masks as a landing keeps them."""
+        return tuple(sorted(mask.text for mask in self.masks))
+
+    @property
+    def key_mark(self) -> str:
+        """A mark that detects another key, empty without one."""
+        told = b"binlogkit landing"
+        return hmac.digest(self.key, told, "sha256").hex()[:16] if self.key else ""
 
     def _mask(self, db: str, table: str, column: str) -> Mask | None:
         column = own_name(column).lower()
@@ -177,17 +183,20 @@ def _without_bytes(batch: pa.RecordBatch, masked: set[str]) -> pa.RecordBatch:
     return batch.set_column(at, batch.schema.field(at), pa.array(kept, cells.type))
 
 
-def told_masks(told: Mapping[str, Any]) -> Masks:
+def told_masks(told: Iterable[str]) -> Masks:
     """The masks that a landing keeps (:attr:`Masks.told`), without their key."""
-    return Masks(tuple(map(_parsed, told.get("masks", ()))))
+    return Masks(tuple(map(_parsed, told)))
 
 
 def parse_masks(given: Iterable[str], key_file: str | Path | None = None) -> Masks:
-    """``[DB.]TABLE.COLUMN=drop|hash|truncate:N`` each, names in backquotes where they hold dots.
+    """``[DB.]TABLE.COLUMN=drop|hash|truncate:N|clear`` each.
 
-    ``key_file``: holds the key for the hashes, 16 bytes or more. UsageError, InputError.
+    Names that hold dots are in backquotes. ``key_file``: holds the key for the hashes, 16 bytes or
+    more. UsageError, InputError.
     """
-    masks = tuple(map(_parsed, given))
+    parsed = [*map(_parsed, given)]
+    masks = tuple(mask for mask in parsed if mask.how != "clear")
+    cleared = frozenset(m.text.rpartition("=")[0] for m in parsed if m.how == "clear")
     key = b""
     if any(mask.how == "hash" for mask in masks):
         if key_file is None:
@@ -195,7 +204,7 @@ def parse_masks(given: Iterable[str], key_file: str | Path | None = None) -> Mas
         key = _key_of(Path(key_file))
     elif key_file is not None:
         raise UsageError("a key is given, but no column is hashed")
-    return Masks(masks, key)
+    return Masks(masks, key, cleared)
 
 
 def _key_of(path: Path) -> bytes:
@@ -215,7 +224,9 @@ def _parsed(text: str) -> Mask:
     match = _HOW.match(how)
     parts: Sequence[str] = _PARTS.findall(name)
     if match is None or len(parts) not in (2, 3) or ".".join(parts) != name:
-        raise UsageError(f"a mask is [DB.]TABLE.COLUMN=drop, =hash or =truncate:N, not {text!r}")
+        raise UsageError(
+            f"a mask is [DB.]TABLE.COLUMN=drop, =hash, =truncate:N or =clear, not {text!r}"
+        )
     table = parse_table_name(".".join(parts[:-1]))
     column = parts[-1]
     if column.startswith("`"):

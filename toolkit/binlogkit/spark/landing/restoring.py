@@ -21,6 +21,7 @@ from binlogkit.errors import InputError, SchemaError
 from binlogkit.frames.layouts import empty_batch
 from binlogkit.rows.filter_args import AtArg
 from binlogkit.rows.filters import written_table_name
+from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.reading import folders, read, schema_of
 from binlogkit.spark.landing.restored import Restored
@@ -116,6 +117,12 @@ class Landing:
         generations = Generations({name: [types_of(schema_of(folder)) for folder in found]})
         versions: list[list[pa.RecordBatch]] = [[] for _ in found]
         for version in filter(attrgetter("named"), self.ledger.joined.schemas[name]):
-            i = generations.place(name, types_of(landed_schema(version, self.ledger.masks)))
-            versions[i].append(empty_batch(version))
+            for i in self._generations_of(version, generations):
+                versions[i].append(empty_batch(version))
         return list(zip(found, versions, strict=True))
+
+    def _generations_of(self, version: TableSchema, generations: Generations) -> set[int]:
+        """The existing folders in which rows of a table's version may have landed."""
+        types = [types_of(landed_schema(version, masks)) for masks in self.ledger.masks_then]
+        found = {generations.place(version.name, one) for one in types}
+        return found & {*range(len(generations.known[version.name]))}

@@ -67,16 +67,15 @@ def last_batch(folder: Path) -> int:
     return 0 if table is None else table.transaction_version(APPLICATION) or 0
 
 
-def make(folder: Path, schema: pa.Schema, partitions: Sequence[str], told: str = "") -> None:
-    """Create a table without rows, unless it exists; ``told``: its description."""
+def make(folder: Path, schema: pa.Schema, partitions: Sequence[str]) -> None:
+    """Create a table without rows, unless it exists."""
     from deltalake import Schema
     from deltalake.transaction import create_table_with_add_actions
 
     folder.mkdir(parents=True, exist_ok=True)
     create_table_with_add_actions(
-        str(folder), Schema.from_arrow(schema), [], mode="ignore", partition_by=[*partitions],
-        description=told or None,
-    )  # fmt: skip
+        str(folder), Schema.from_arrow(schema), [], mode="ignore", partition_by=[*partitions]
+    )
 
 
 def widen(folder: Path, fields: Sequence[pa.Field]) -> None:

@@ -15,11 +15,12 @@ from binlogkit.constants import TableId
 from binlogkit.errors import WriteError
 from binlogkit.log.index.batches import write_whole
 from binlogkit.sources.carriers.carrier import reason_of
-from binlogkit.spark.landing.journal import read_landed
+from binlogkit.spark.landing.journal import read_landed, read_terms
 from binlogkit.spark.landing.merging import known_of, quoted
 from binlogkit.spark.landing.reading import files, folders
 from binlogkit.spark.landing.shape import current_folder, landed_name
 from binlogkit.spark.landing.tables import opened
+from binlogkit.spark.landing.terms import Since, left_out
 
 #: Its name, in the landing's folder.
 VIEWS = "views.sql"
@@ -37,9 +38,10 @@ _TYPES = {
 
 def write_views(out: Path) -> None:
     """Write the file of a landing. WriteError."""
+    terms = read_terms(out)
     names = {landed_name(one) for one in read_landed(out)["table"].unique().to_pylist()}
     shown = _shown_names(sorted(names))
-    text = _HEAD + "".join(line for n, one in shown.items() for line in _views(out, n, one))
+    text = _HEAD + "".join(line for n, one in shown.items() for line in _views(out, n, one, terms))
     try:
         write_whole(out / VIEWS, text)
     except OSError as exc:
@@ -69,11 +71,19 @@ def _told_apart(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _views(out: Path, name: TableId, shown: TableId) -> Iterator[str]:
+def _views(out: Path, name: TableId, shown: TableId, terms: Sequence[Since]) -> Iterator[str]:
     """The statements for one table: its changes, and its rows as they are, where they are kept."""
     db, table = shown
     yield f"\nCREATE SCHEMA IF NOT EXISTS {quoted(db)};\n"
-    yield _view(f"{quoted(db)}.{quoted(table + _CHANGES)}", [*folders(out, name)])
+    changes = f"{quoted(db)}.{quoted(table + _CHANGES)}"
+    yield _view(changes, [*folders(out, name)])
+    batches = [
+        f"from {first} on" if end is None else f"{first} to {end - 1}"
+        for first, end in left_out(terms, name)
+    ]
+    if batches:
+        told = f"the terms left the table out: changes of batches {', '.join(batches)} are not here"
+        yield f"COMMENT ON VIEW {changes} IS {_text(told)};\n"
     current = out / current_folder(name)
     if opened(current) is None:
         return

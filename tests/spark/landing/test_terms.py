@@ -1,0 +1,212 @@
+"""The terms of a landing change from a batch on, and what they left out is never a silent hole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from binlogkit.cli import run
+from binlogkit.errors import UsageError
+from binlogkit.spark.landing import Landing, current, keep_current
+from binlogkit.spark.landing.journal import read_journal, read_terms
+from binlogkit.spark.landing.masks import parse_masks
+from binlogkit.spark.landing.terms import Since, Terms
+from binlogkit.spark.landing.views import VIEWS
+from binlogkit_fixtures import golden
+from tests.spark.landing.landings import land, landed
+from tests.spark.landing.steps import UNLOCKED, at_step
+
+FIRST, SECOND = golden.case("8.0-row-full", "transactions").binlogs
+BOTH = [FIRST, SECOND]
+TABLE = "bank/account"
+EXCLUDED = Terms(exclude=("bank.account",))
+OWNER = "bank.account.owner"
+DROPPED = parse_masks([f"{OWNER}=drop"])
+
+
+def has_owners(out: Path, log: Path) -> bool:
+    """Whether any row of a log has an owner."""
+    rows = [row for rows in landed(out, f"{TABLE}*").values() for row in rows]
+    own = [row.get("owner") for row in rows if row["_file"] == str(log)]
+    assert own
+    return any(owner is not None for owner in own)
+
+
+def test_a_table_that_was_excluded_lands_from_a_batch_on(tmp_path: Path) -> None:
+    land(FIRST, tmp_path, EXCLUDED)
+    with pytest.raises(UsageError, match=r"has --exclude-table bank\.account, not none: give --ch"):
+        land(BOTH, tmp_path)
+    arrived = land(BOTH, tmp_path, Terms(change=True))
+    assert arrived.changed == [
+        "from batch 2 on: --exclude-table none, before bank.account",
+        "bank.account lands from batch 2 on: changes of earlier batches are not there, unless all "
+        "logs are landed anew in another folder",
+    ]
+    assert read_terms(tmp_path) == [Since(1, exclude=("bank.account",)), Since(2)]
+    landing = Landing(tmp_path)
+    ended = [  # in the second log, where an XA transaction of the first one is committed
+        t["gtid"]
+        for t in landing.transactions().to_pylist()
+        if (t["resolved_file"] or t["file"]) == str(SECOND)
+    ]
+    land(BOTH, tmp_path / "whole")
+    assert landed(tmp_path, TABLE)[TABLE] == [
+        row for row in landed(tmp_path / "whole", TABLE)[TABLE] if row["_gtid"] in ended
+    ]
+    state = landing.state("bank.account")
+    gap, *_ = [f for f in state.findings.to_pylist() if f["finding"] == "gap"]
+    assert gap["file"] == str(FIRST) and not state.determined
+    assert gap["meaning"].startswith("bank.account did not land with batch 1: the landing's terms")
+    others = [name for name in landing.tables() if name != "bank.account"]
+    assert others and all(landing.state(name).rows_determined for name in others)
+    assert {one.table for one in keep_current(tmp_path) if not one.determined} == {"bank.account"}
+    again = land(BOTH, tmp_path, Terms(change=True))
+    assert not again.batches and not again.changed
+
+
+def test_a_table_that_is_excluded_later_has_no_state_from_there_on(tmp_path: Path) -> None:
+    land(FIRST, tmp_path)
+    before = Landing(tmp_path).state("bank.account")
+    kept = {one.table: one for one in keep_current(tmp_path)}["bank.account"]
+    assert kept.determined == before.rows_determined
+    changed = land(BOTH, tmp_path, Terms(exclude=EXCLUDED.exclude, change=True)).changed
+    assert changed[-1] == "bank.account does not land from batch 2 on: what has landed stays"
+    landing = Landing(tmp_path)
+    assert "gap" in landing.state("bank.account").findings["finding"].to_pylist()
+    last = landing.transactions().filter(
+        [file == str(FIRST) for file in landing.transactions()["file"].to_pylist()]
+    )
+    at = str(FIRST), max(last["pos"].to_pylist())
+    assert "gap" not in landing.state("bank.account", at=at).findings["finding"].to_pylist()
+    assert not {o.table: o for o in keep_current(tmp_path)}["bank.account"].determined
+
+
+def test_masks_hold_from_a_batch_on_and_are_taken_off_by_name(tmp_path: Path) -> None:
+    land(FIRST, tmp_path)
+    keep_current(tmp_path)
+    assert "owner" in current(tmp_path, "bank.account").column_names
+    masked = Terms(masks=DROPPED, change=True)
+    assert land(FIRST, tmp_path, masked).changed == [
+        f"{OWNER}=drop holds from batch 2 on: values that have landed stay as they are",
+        "no statement lands from batch 2 on: those that have landed stay",
+    ]
+    keep_current(tmp_path)
+    assert "owner" not in current(tmp_path, "bank.account").column_names
+    land(BOTH, tmp_path, Terms(masks=DROPPED))
+    assert has_owners(tmp_path, FIRST) and not has_owners(tmp_path, SECOND)
+    # A state has no column that any batch masked.
+    assert "owner" not in (Landing(tmp_path).state("bank.account").columns or ())
+    with pytest.raises(UsageError, match=f"give it again, or {OWNER}=clear"):
+        land(BOTH, tmp_path, Terms(change=True))
+    cleared = Terms(masks=parse_masks([f"{OWNER}=clear"]), change=True)
+    assert land(BOTH, tmp_path, cleared).changed == [
+        f"{OWNER} lands as it is from batch 4 on: it was {OWNER}=drop"
+    ]
+    assert [one.masks for one in read_terms(tmp_path)] == [(), (f"{OWNER}=drop",), ()]
+    keep_current(tmp_path)
+    assert "owner" not in current(tmp_path, "bank.account").column_names
+
+
+def test_a_column_that_is_hashed_later_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """If its type is no text: both are read, and the state leaves the column out."""
+    key = tmp_path / "key"
+    key.write_text("0123456789abcdef")
+    out = tmp_path / "out"
+    land(FIRST, out)
+    column = "bank.account.balance"
+    land(BOTH, out, Terms(masks=parse_masks([f"{column}=hash"], key), change=True))
+    assert [*landed(out, f"{TABLE}*")] == [TABLE, f"{TABLE}-2"]
+    state = Landing(out).state("bank.account")
+    land(BOTH, tmp_path / "whole", Terms(masks=parse_masks(["bank.account.balance=drop"])))
+    whole = Landing(tmp_path / "whole").state("bank.account")
+    assert [r["values"] for r in state.rows.to_pylist()] == [
+        r["values"] for r in whole.rows.to_pylist()
+    ]
+    assert state.determined == whole.determined
+
+
+def test_terms_do_not_change_while_a_batch_has_not_ended(tmp_path: Path) -> None:
+    def fails(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        land(BOTH, tmp_path, run=fails)
+    with pytest.raises(UsageError, match="land again with those before they change"):
+        land(BOTH, tmp_path, Terms(masks=DROPPED, change=True))
+    assert land(BOTH, tmp_path).batches == 1
+    assert land(BOTH, tmp_path, Terms(masks=DROPPED, change=True)).changed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("each", [17, pytest.param(1, marks=pytest.mark.campaign)])
+def test_a_change_that_ends_at_a_step_or_has_another_landing_beside_it(
+    when: str, each: int, tmp_path: Path
+) -> None:
+    """No value lands in clear with a batch from which on its mask holds."""
+    sizes: dict[str, Any] = {"batch_bytes": 1}
+    masked = Terms(masks=DROPPED, change=True)
+    changes = partial(land, BOTH, terms=masked, **sizes)
+
+    def begun(name: str) -> Path:
+        out = tmp_path / name
+        land(FIRST, out, **sizes)
+        return out
+
+    def died() -> None:
+        raise KeyboardInterrupt
+
+    def check(out: Path) -> None:
+        changes(out=out)
+        assert changes(out=out).batches == 0
+        since = read_terms(out)[-1]
+        assert since.masks == (f"{OWNER}=drop",)
+        batch = {span.file: span.batch for span in read_journal(out)[2]}
+        for log in BOTH:
+            assert has_owners(out, log) == (batch[str(log)] < since.batch)
+
+    with at_step(0, when, died, UNLOCKED) as met:
+        changes(out=begun("counted"))
+    for number in range(1, len(met) + 1, each):
+        out = begun(f"dies-{number}")
+        with at_step(number, when, died, UNLOCKED), suppress(KeyboardInterrupt):
+            changes(out=out)
+        check(out)
+
+    def other(landing: Callable[[], object]) -> None:
+        with suppress(UsageError):
+            landing()
+
+    for number in range(1, len(met) + 1, each):
+        out = begun(f"old-beside-{number}")
+        old = partial(other, partial(land, BOTH, out, **sizes))
+        with at_step(number, when, old, UNLOCKED), suppress(UsageError):
+            changes(out=out)
+        check(out)
+        out = begun(f"new-beside-{number}")
+        new = partial(other, partial(changes, out=out))
+        with at_step(number, when, new, UNLOCKED), suppress(UsageError):
+            land(BOTH, out, **sizes)
+        check(out)
+
+
+def test_the_command_says_what_changed(tmp_path: Path, capsys: Any) -> None:
+    lake = str(tmp_path)
+    assert run(["land", str(FIRST), "--out", lake, "--exclude-table", "bank.account"]) == 0
+    assert run(["land", *map(str, BOTH), "--out", lake]) == 2
+    assert "give --change-terms" in capsys.readouterr().err
+    assert run(["land", *map(str, BOTH), "--out", lake, "--change-terms"]) == 0
+    assert "note: bank.account lands from batch 2 on: changes of earlier" in capsys.readouterr().err
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute((tmp_path / VIEWS).read_text("utf-8"))
+    told = connection.sql("SELECT view_name, comment FROM duckdb_views() WHERE comment NOT NULL")
+    assert told.fetchall() == [
+        ("account$changes", "the terms left the table out: changes of batches 1 to 1 are not here")
+    ]
