@@ -72,7 +72,7 @@ def command(
     arrived = land_on(
         spark, log, out, terms, storage, current=current, compact=compact, reached=batches_done()
     )
-    for line in _waiting(arrived.waiting):
+    for line in (*_waiting(arrived.waiting), *map(_lost, arrived.lost)):
         complain(line)
     for line in arrived.changed:
         note(line)
@@ -96,7 +96,16 @@ def command(
     for file, damage in arrived.updated.damaged.items():
         complain(f"{file} is damaged at {damage}")
     failed = arrived.missing or arrived.updated.left or arrived.updated.damaged or doubtful
-    return FINDINGS if failed or arrived.waiting else WELL
+    return FINDINGS if failed or arrived.waiting or arrived.lost else WELL
+
+
+def _lost(one: Waiting) -> str:
+    """What is lost of a table in one log."""
+    place = f"{one.file} from {one.first_pos} to {one.last_pos}"
+    return (
+        f"{one.rows} changes of {one.table} that waited are lost: their log, {place}, is gone. "
+        "They land if it is named again"
+    )
 
 
 def _waiting(found: Iterable[Waiting]) -> Iterator[str]:

@@ -39,7 +39,7 @@ from binlogkit.spark.landing.shape import (
     landed_schema,
     types_of,
 )
-from binlogkit.spark.landing.spans import Landed, Span, Spans
+from binlogkit.spark.landing.spans import Landed, Span, Spans, begins
 from binlogkit.spark.landing.tables import land_files, needed, opened
 from binlogkit.spark.landing.terms import Terms, said_of
 from binlogkit.spark.landing.waiting import Waiting
@@ -65,8 +65,9 @@ class Arrived:
     ``batches``: how many; ``rows``: by table; ``files``: Parquet files; ``spans``: of logs;
     ``missing``: the GTIDs or ids of committed XA transactions whose logs are gone; ``updated``: the
     result of the ledger's update; ``waiting``: the rows that wait, of this and earlier landings;
-    ``changed``: what a change of terms means, in sentences; ``current``, ``compacted``: the
-    results for current-state tables and small files, if requested.
+    ``lost``: those that this landing found lost, since their logs are gone; ``changed``: what a
+    change of terms means, in sentences; ``current``, ``compacted``: the results for current-state
+    tables and small files, if requested.
     """
 
     updated: Updated
@@ -76,6 +77,7 @@ class Arrived:
     spans: list[Span] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
+    lost: list[Waiting] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     current: list[Kept] = field(default_factory=list)
     compacted: list[Compacted] = field(default_factory=list)
@@ -132,8 +134,10 @@ def land_logs(
         else:
             batch = _first(list(spans.fresh()), batch_bytes)
             waiting = [] if batch else _wanted(terms, read_waiting(out, known))
+            batch = batch or _gone(known, waiting, spans)
             batch = batch or _ready(known, waiting, spans, masks, joined, tried)
             if not batch:
+                waiting = [one for one in waiting if not one.lost]
                 if not told.left and not waiting:
                     complete.note()
                 return replace(arrived, batches=batches, waiting=waiting)
@@ -143,7 +147,9 @@ def land_logs(
                 continue
         arrived.missing.extend(spans.left_out(batch))
         tasks = list(tasks_of(spans.splits(batch), task_bytes))
-        written = _land(job, _watched(run, reached), tasks, journal, number, batch[0])
+        written = _land(job, _watched(run, reached), tasks, journal, number, batch)
+        if batch[0].lost:
+            arrived.lost.extend(one for one in journal.held(number) or () if _is_of(one, batch))
         journal.finish(number, written)
         batches += 1
         for one in written:
@@ -211,26 +217,56 @@ def _ready(
 
     for batch in sorted({one.batch for one in waiting}):
         own = [one for one in waiting if one.batch == batch]
+        own = [one for one in own if not one.lost or spans.part_of(one.log) is not None]
         stay = {one.table for one in own if not lands(one)}
         tables = tuple(sorted({one.table for one in own} - stay))
         logs = {one.log for one in own if one.table in tables}
         found = [span for span in known if span.batch == batch and span.log in logs]
         if tables and all(map(spans.is_there, found)):
             tried.update(replace(one, batch=0) for one in own)
-            return [replace(span, again=batch, tables=tables) for span in found]
+            return [replace(span, again=batch, tables=tables, lost=False) for span in found]
     return []
 
 
+def _gone(known: Sequence[Span], waiting: Sequence[Waiting], spans: Spans) -> list[Span]:
+    """The spans of a batch that has waiting rows whose logs are gone: they are neither among the
+    logs nor where they were."""
+    gone = [
+        one for one in waiting
+        if not one.lost and spans.part_of(one.log) is None and not _exists(one.file)
+    ]  # fmt: skip
+    batch = min((one.batch for one in gone), default=0)
+    own = [one for one in gone if one.batch == batch]
+    tables, logs = tuple(sorted({one.table for one in own})), {one.log for one in own}
+    found = [span for span in known if span.batch == batch and span.log in logs]
+    return [replace(span, again=batch, tables=tables, lost=True) for span in found]
+
+
+def _exists(location: str) -> bool:
+    return is_url(location) or Path(location).exists()
+
+
+def _is_of(one: Waiting, spans: Iterable[Span]) -> bool:
+    """Whether waiting rows are those of a batch that lands, or loses, such rows."""
+    return any(one.log == s.log and one.table in (s.tables or ()) for s in spans)
+
+
 def _land(
-    job: Job, run: Run, tasks: Sequence[Sequence[Split]], journal: Journal, number: int, span: Span
+    job: Job,
+    run: Run,
+    tasks: Sequence[Sequence[Split]],
+    journal: Journal,
+    number: int,
+    batch: Sequence[Span],
 ) -> list[Written]:
-    """Write a batch and commit it, table by table; ``span``: one of its spans."""
-    out, stay = Path(job.out), list[Waiting]()
+    """Write a batch and commit it, table by table."""
+    out, stay, span = Path(job.out), list[Waiting](), batch[0]
     if span.again is not None:
-        tables, before = span.tables or (), journal.held(span.again) or []
-        again = tuple(one for one in before if one.table in tables)
-        stay = [one for one in before if one.table not in tables]
-        job = replace(job, again=again, wanted=Filters.build(table=tables))
+        before = journal.held(span.again) or []
+        again = [one for one in before if _is_of(one, batch)]
+        stay = [one for one in before if not _is_of(one, batch)]
+        stay += [replace(one, lost=True) for one in again if span.lost]
+        job = replace(job, again=tuple(again), wanted=Filters.build(table=span.tables))
     while True:
         held = journal.held(number)
         done = list(run(replace(job, held=tuple(held or ())), tasks))
@@ -297,12 +333,14 @@ def _opening(log: Log) -> dict[str, Any]:
 def _parts(log: Log, ledger: Path) -> list[Part]:
     """The parts of all logs in the ledger.
 
-    Purged logs still contribute table definitions and prepared transactions.
+    Purged logs still contribute table definitions and prepared transactions, unless they are there
+    in another place.
     """
     index, tables = Index(ledger), ["transactions"]
     gone = index.besides(log.carriers, tables, later=True)
-    there = index.parts(log.carriers, log.options, tables, later=True)
-    return [*(part for part in gone if part.head is not None), *there]
+    there = [*index.parts(log.carriers, log.options, tables, later=True)]
+    known = [part for part in gone if part.head is not None]
+    return [*(part for part in known if not any(begins(one, part) for one in there)), *there]
 
 
 def _generations(joined: Joined, wanted: Filters, masks: Masks, out: Path) -> Generations:

@@ -33,10 +33,12 @@ from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.masks import Masks, told_masks
 from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, cuts_of
 from binlogkit.spark.landing.renames import follow, happened
-from binlogkit.spark.landing.shape import folder_of
+from binlogkit.spark.landing.shape import folder_of, landed_name
 from binlogkit.spark.landing.spans import Landed, Spans
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import all_masks, left_out
+from binlogkit.spark.landing.waiting import Waiting
+from binlogkit.spark.splits.commits import file_number
 
 
 def _writes(boundary: Boundary) -> bool:
@@ -123,7 +125,7 @@ class Ledger(Source):
     def refuse_waiting(self, names: Iterable[TableId]) -> None:
         """InputError: rows of one of these tables wait."""
         tables = {written_table_name(*name) for name in names}
-        own = [one for one in self.waiting if one.table in tables]
+        own = [one for one in self.waiting if one.table in tables and not one.lost]
         if own:
             rows = sum(one.rows for one in own)
             told = f"{rows} changes of {own[0].table} wait and have not landed: {own[0].reason}"
@@ -216,7 +218,7 @@ class Ledger(Source):
         """What orders changes, what happened to tables, gaps, and the stretches of unchecked
         changes: numbered in one order."""
         found = list(self._happened())
-        gaps = [*self.joined.gaps, *self._left_out(found)]
+        gaps = [*self.joined.gaps, *self._left_out(found), *self._lost()]
         unchecked = pa.concat_tables([part.ledger["unchecked"] for part in self.parts]).to_pylist()
         cuts = [self._place(one.file, one.pos, one.inner) for one in found]
         cuts += [self._place(gap.file, gap.pos, None) for gap in gaps]
@@ -256,6 +258,22 @@ class Ledger(Source):
                     if stretch not in met:
                         met.add(stretch)
                         yield Gap("left_out", file, pos, 0, frozenset([table]), told)
+
+    def _lost(self) -> Iterator[Gap]:
+        """The rows that waited and whose logs are gone."""
+        for one in self.waiting:
+            if one.lost:
+                table = ".".join(landed_name(one.table))
+                told = f"{one.rows} changes of {table} are lost: their log was gone"
+                yield Gap("lost", self._name(one), one.first_pos, 0, frozenset([table]), told)
+
+    def _name(self, one: Waiting) -> str:
+        """The log of waiting rows, as the ledger names it."""
+        for part in self.parts:
+            head, name = part.head, part.names[-1]
+            if head and one.log == (head.server_id, head.begun, file_number(name)):
+                return name
+        return one.file
 
     def _place(
         self, file: str, pos: int | None, inner: int | None, row: int = BEFORE

@@ -34,7 +34,8 @@ class Span:
     first event; ``stop``: the position after the last transaction; ``mark``: of all up to ``end``,
     which identifies the log; ``gtids``: of the landing transactions, and of XA transactions that
     they commit and other logs prepared; ``batch``: the number of its batch; ``again``: the batch
-    whose waiting rows it lands, of these ``tables``, both None for a span of other rows.
+    whose waiting rows it lands, of these ``tables``, both None for a span of other rows; ``lost``:
+    whether these are lost, since the log is gone.
     """
 
     batch: int
@@ -49,6 +50,7 @@ class Span:
     gtids: str
     again: int | None = None
     tables: tuple[str, ...] | None = None
+    lost: bool = False
 
     @property
     def log(self) -> LogId:
@@ -105,6 +107,14 @@ def is_of(part: Part, span: Span) -> bool:
     if span.end >= part.extent.ended:
         return _is_whole(part, span)
     return mark_of(part.ledger["transactions"], span.end) == span.mark
+
+
+def begins(part: Part, other: Part) -> bool:
+    """Whether a log's transactions are the first ones of another reading of it."""
+    heads = [(one.head.server_id, one.head.begun) for one in (part, other) if one.head is not None]
+    if len(heads) < 2 or heads[0] != heads[1] or not 0 < other.extent.ended <= part.extent.ended:
+        return False
+    return mark_of(part.ledger["transactions"], other.extent.ended) == other.extent.mark
 
 
 def _is_whole(part: Part, span: Span) -> bool:
@@ -220,7 +230,7 @@ class Spans(Ranges):
 
     def check(self, batch: Sequence[Span]) -> None:
         """DamageError: there is damage before the end of a span."""
-        for span in batch:
+        for span in (one for one in batch if not one.lost):
             for error in self._parts[self._part_of(span)].damages:
                 if error.offset < span.stop:
                     raise error
@@ -236,7 +246,7 @@ class Spans(Ranges):
         return self.missing(self._ranges(batch))
 
     def _ranges(self, batch: Sequence[Span]) -> dict[int, tuple[int, int]]:
-        return {self._part_of(span): (span.first, span.end) for span in batch}
+        return {self._part_of(s): (s.first, s.end) for s in batch if not s.lost}
 
     def part_of(self, log: LogId) -> int | None:
         """The number of a log that is there under a name of the same number, None if it is not."""

@@ -1,7 +1,8 @@
 """Rows that wait: their table could not be landed with its batch, so that only their place is kept.
 
 A table waits where the names of its columns are not known, or a masked column is not found among
-them. Its rows land with a later batch, once that is settled.
+them. Its rows land with a later batch, once that is settled. If their log is gone by then, they are
+lost: the table goes on without them, with a gap, and they land if the log is named again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class Waiting:
     """Rows of one table, in one log, that wait.
 
     ``batch``: whose transactions they belong to; ``file``: the log; ``server_id``, ``begun``: of
-    its first event; ``first_pos``, ``last_pos``: of the rows' events; ``reason``: why they wait.
+    its first event; ``first_pos``, ``last_pos``: of the rows' events; ``reason``: why they wait;
+    ``lost``: whether their log was gone.
     """
 
     batch: int
@@ -41,6 +43,7 @@ class Waiting:
     last_pos: int
     rows: int
     reason: str
+    lost: bool = False
 
     @property
     def log(self) -> LogId:
