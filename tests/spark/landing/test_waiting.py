@@ -121,3 +121,28 @@ def test_the_command_names_what_is_lost(lake: Path, logs: tuple[Path, Path], cap
     assert "changes of bank.account that waited are lost: their log, " in told
     assert str(logs[1]) in told
     assert run(["land", str(logs[0]), "--out", str(lake)]) == 0
+
+
+def test_a_retry_finds_the_logs_where_they_were(
+    logs: tuple[Path, Path], tmp_path: Path, capsys: Any
+) -> None:
+    def lands(*arguments: object) -> tuple[int, str]:
+        status = run(["land", *map(str, arguments), "--out", str(tmp_path / "lake")])
+        return status, capsys.readouterr().err
+
+    assert lands(logs[1])[0] == 1
+    assert lands(logs[0])[0] == 1  # they wait: their log is not named
+    kept = logs[1].read_bytes()
+    logs[1].unlink()
+    status, told = lands("--retry")
+    assert status == 2 and f"the logs of rows that wait are gone ({logs[1]})" in told
+    for named in ((logs[0],), ("--retry", logs[0])):  # what is lost is said again if asked for
+        status, told = lands(*named)
+        assert status == 1 and "391 changes of bank.ledger that waited are lost" in told
+    assert lands(logs[0]) == (0, "note: 0 logs in 0 batches, 0 files\n")
+    logs[1].write_bytes(kept)
+    status, told = lands("--retry", logs[1].parent)
+    assert status == 0 and "431 rows of bank.ledger" in told  # updates have two
+    status, told = lands("--retry")
+    assert status == 2 and "no rows wait: nothing can be landed again" in told
+    assert "no file is named" in lands()[1]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from binlogkit.cli.engine import engine_options, spark_of
 from binlogkit.cli.help import Command
-from binlogkit.cli.options import input_options, open_stored
+from binlogkit.cli.options import found_options, open_stored
 from binlogkit.cli.progress import batches_done
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command("land", cls=Command)
-@input_options
+@found_options
 @click.option("--out", required=True, metavar="DIR", help="The landing: made, or continued.")
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table; else all.")
 @click.option("--exclude-table", "exclude", multiple=True, metavar="NAME", help="Not this table.")
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="From now on these tables and masks hold; =clear takes a mask off.",
 )
+@click.option(
+    "--retry",
+    is_flag=True,
+    help="Also land the logs whose rows wait or were lost, from where they were.",
+)
 @click.option("--mask-key", metavar="FILE", help="The key of the hashes, 16 bytes or more.")
 @click.option(
     "--name", metavar="NAME", help="The server's name, for _source; else the path of its logs."
@@ -49,6 +55,7 @@ def command(
     masks: tuple[str, ...],
     mask_key: str | None,
     change_terms: bool,
+    retry: bool,
     current: bool,
     compact: bool,
     **arguments: Any,
@@ -62,15 +69,27 @@ def command(
     """
     arrow_without_pandas()
     from binlogkit.spark.landing.door import check, fresh_logs, land_on
+    from binlogkit.spark.landing.journal import logs_apart
     from binlogkit.spark.landing.masks import parse_masks
     from binlogkit.spark.landing.terms import Terms
 
     terms = Terms(tables, exclude, parse_masks(masks, mask_key), change_terms)
     check(out, terms)
+    if retry:
+        files = arguments["files"]
+        arguments["files"] = [*logs_apart(Path(out), alone=not files), *files]
     log, storage = open_stored(arguments)
     spark = spark_of(arguments, log.carriers, lambda: fresh_logs(log, out))
     arrived = land_on(
-        spark, log, out, terms, storage, current=current, compact=compact, reached=batches_done()
+        spark,
+        log,
+        out,
+        terms,
+        storage,
+        retry=retry,
+        current=current,
+        compact=compact,
+        reached=batches_done(),
     )
     for line in (*_waiting(arrived.waiting), *map(_lost, arrived.lost)):
         complain(line)
@@ -104,7 +123,7 @@ def _lost(one: Waiting) -> str:
     place = f"{one.file} from {one.first_pos} to {one.last_pos}"
     return (
         f"{one.rows} changes of {one.table} that waited are lost: their log, {place}, is gone. "
-        "They land if it is named again"
+        "They land if it is named again, or with --retry once it is back"
     )
 
 
@@ -118,6 +137,6 @@ def _waiting(found: Iterable[Waiting]) -> Iterator[str]:
         place = f"{first.file} at {first.first_pos}"
         yield (
             f"{count} changes of {table} wait, from {place} on: {reason}. They land once their "
-            "logs are named with an earlier log that has the table's CREATE TABLE, or with "
-            "--schema or --schema-from"
+            "logs are named, or with --retry, after an earlier log that has the table's CREATE "
+            "TABLE has landed, or with --schema or --schema-from"
         )

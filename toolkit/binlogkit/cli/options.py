@@ -121,6 +121,8 @@ reading_options = apply(
 input_options = apply(
     click.argument("files", nargs=-1, required=True, metavar="FILE..."), reading_options
 )
+#: The same where a command may find its files by itself.
+found_options = apply(click.argument("files", nargs=-1, metavar="[FILE...]"), reading_options)
 
 _READING = (
     "schema", "schema_from", "charset", "suppose", "on_damage", "keyring", "key_file",

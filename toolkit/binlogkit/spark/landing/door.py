@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import UsageError
@@ -17,11 +17,17 @@ from binlogkit.log.index import Index
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
-from binlogkit.sources.carriers.urls import is_url
+from binlogkit.sources.carriers.urls import is_url, natural_key
 from binlogkit.spark.indexing import index_logs
 from binlogkit.spark.landing.compaction import compact as compacted
 from binlogkit.spark.landing.current_tables import keep_current
-from binlogkit.spark.landing.journal import check_terms, last_begun
+from binlogkit.spark.landing.journal import (
+    check_terms,
+    last_begun,
+    logs_apart,
+    read_journal,
+    read_waiting,
+)
 from binlogkit.spark.landing.landing import (
     BATCH_BYTES,
     LEDGER,
@@ -53,6 +59,7 @@ def land(
     masks: Iterable[str] = (),
     mask_key_file: str | Path | None = None,
     change_terms: bool = False,
+    retry: bool = False,
     batch_bytes: int = BATCH_BYTES,
     task_bytes: int = TASK_BYTES,
     file_bytes: int = FILE_BYTES,
@@ -71,9 +78,10 @@ def land(
     ``tables``, ``exclude``: ``db.table`` or ``table``; ``masks``: ``db.table.column=drop``,
     ``=hash`` (by the key in ``mask_key_file``) or ``=truncate:N``: these stay the same for all
     landings in a folder, until ``change_terms`` sets others from the next batch on
-    (``=clear`` takes a mask off). ``batch_bytes``: bytes of logs that land together;
-    ``task_bytes``: minimum bytes for a task; ``file_bytes``: approximate size of a Parquet file.
-    ``current``: also keep current-state tables; ``compact``: then merge small files.
+    (``=clear`` takes a mask off). ``retry``: also land the logs whose rows wait or were lost, which
+    are found where they were; then there need be no others. ``batch_bytes``: bytes of logs that
+    land together; ``task_bytes``: minimum bytes for a task; ``file_bytes``: approximate size of a
+    Parquet file. ``current``: also keep current-state tables; ``compact``: then merge small files.
 
     Errors: UsageError (other tables or masks than before, deltalake is not installed), InputError,
     EmptyInputError, WriteError, and DamageError before anything of a damaged log lands, unless
@@ -81,13 +89,14 @@ def land(
     """
     terms = Terms(_texts(tables), _texts(exclude), parse_masks(masks, mask_key_file), change_terms)
     check(out, terms)
-    named = paths if isinstance(paths, (str, Path)) else list(paths)
+    named = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    named = [*logs_apart(Path(out), alone=not named), *named] if retry else named
     storage = given_options(storage_options)
     log = open_log(
         named, storage_options=storage, keyring=keyring, key_file=key_file, **options
     )  # fmt: skip
     return land_on(
-        spark, log, out, terms, storage, current=current, compact=compact,
+        spark, log, out, terms, storage, retry=retry, current=current, compact=compact,
         batch_bytes=batch_bytes, task_bytes=task_bytes, file_bytes=file_bytes,
     )  # fmt: skip
 
@@ -99,15 +108,19 @@ def land_on(
     terms: Terms,
     storage: StorageOptions,
     *,
+    retry: bool = False,
     current: bool = False,
     compact: bool = False,
     reached: Callable[[int, int], None] = lambda _done, _all: None,
     **sizes: int,
 ) -> Arrived:
-    """The same for a log that is open; ``storage``: options for files in a store; ``reached``: as
-    for :func:`land_logs`."""
+    """The same for a log that is open; ``storage``: options for files in a store; ``retry``: what
+    is still lost is reported again; ``reached``: as for :func:`land_logs`."""
     folder = Path(out).absolute()
     log.carriers = list(map(_absolute, log.carriers))
+    if retry:  # some were found, and may be named, too
+        found = {PurePath(one.name): one for one in log.carriers}
+        log.carriers = [found[name] for name in sorted(found, key=natural_key)]
     run = in_threads(thread_count(log.options.threads)) if spark is None else on_spark(spark)
 
     def lands() -> Arrived:
@@ -120,6 +133,9 @@ def land_on(
         )  # fmt: skip
 
     arrived = lands()
+    if retry:
+        waiting = read_waiting(folder, read_journal(folder)[2])
+        arrived = replace(arrived, lost=[one for one in waiting if one.lost])
     if current and last_begun(folder):
         merge = merge_on(spark) if spark is not None and merges(spark) else merge_here
         arrived = replace(arrived, current=keep_current(folder, merge=merge, again=lands))

@@ -26,7 +26,7 @@ from binlogkit.frames.fields.ledger import LANDED, LANDING, TERMS, WAITING
 from binlogkit.spark.landing.spans import Span
 from binlogkit.spark.landing.tables import APPLICATION, commit, files_of, last_batch, make, opened
 from binlogkit.spark.landing.terms import Since, Terms
-from binlogkit.spark.landing.waiting import Waiting
+from binlogkit.spark.landing.waiting import Waiting, is_there
 from binlogkit.spark.landing.writing import Written
 
 _BEGUN, _DONE, _WAITING, _TERMS = "landings", "landed", "waiting", "terms"
@@ -191,6 +191,22 @@ def read_waiting(folder: Path, spans: Iterable[Span]) -> list[Waiting]:
     settled = {span.again for span in spans}
     found = (one for one in read_held(folder) if one.batch not in settled)
     return sorted(found, key=lambda one: (one.table, one.batch, one.file, one.first_pos))
+
+
+def logs_apart(folder: Path, *, alone: bool) -> list[str]:
+    """The logs that have rows that wait or were lost, and are where they were.
+
+    InputError: there is none, and these are to land ``alone``.
+    """
+    waiting = read_waiting(folder, read_journal(folder)[2])
+    logs = [*dict.fromkeys(one.file for one in waiting)]
+    found = [log for log in logs if is_there(log)]
+    if alone and not found:
+        told = (
+            f"the logs of rows that wait are gone ({', '.join(logs)})" if logs else "no rows wait"
+        )
+        raise InputError(str(folder), f"{told}: nothing can be landed again")
+    return found
 
 
 def last_begun(folder: Path) -> int:

@@ -42,7 +42,7 @@ from binlogkit.spark.landing.shape import (
 from binlogkit.spark.landing.spans import Landed, Span, Spans, begins
 from binlogkit.spark.landing.tables import land_files, needed, opened
 from binlogkit.spark.landing.terms import Terms, said_of
-from binlogkit.spark.landing.waiting import Waiting
+from binlogkit.spark.landing.waiting import Waiting, is_there
 from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, Written, by_folder, tasks_of
 from binlogkit.spark.options import ScanOptions
 from binlogkit.spark.splits.plan import Scan, Split
@@ -233,17 +233,13 @@ def _gone(known: Sequence[Span], waiting: Sequence[Waiting], spans: Spans) -> li
     logs nor where they were."""
     gone = [
         one for one in waiting
-        if not one.lost and spans.part_of(one.log) is None and not _exists(one.file)
+        if not one.lost and spans.part_of(one.log) is None and not is_there(one.file)
     ]  # fmt: skip
     batch = min((one.batch for one in gone), default=0)
     own = [one for one in gone if one.batch == batch]
     tables, logs = tuple(sorted({one.table for one in own})), {one.log for one in own}
     found = [span for span in known if span.batch == batch and span.log in logs]
     return [replace(span, again=batch, tables=tables, lost=True) for span in found]
-
-
-def _exists(location: str) -> bool:
-    return is_url(location) or Path(location).exists()
 
 
 def _is_of(one: Waiting, spans: Iterable[Span]) -> bool:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.sources.carriers.urls import is_url
 from binlogkit.spark.splits.commits import file_number
 
 #: Why rows wait.
@@ -67,6 +69,11 @@ def inside(batch: pa.RecordBatch, places: Sequence[Stretch]) -> Flags:
     for first, last in places:
         found |= (positions >= first) & (positions <= last)
     return found
+
+
+def is_there(location: str) -> bool:
+    """Whether a log is where it was; one in a store is taken to be."""
+    return is_url(location) or Path(location).exists()
 
 
 class Met:
