@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from binlogkit.spark.landing.tables import files_of, opened
 from binlogkit_fixtures import golden
 from tests.spark.landing.landings import land, landed
 from tests.spark.landing.steps import STEPS, UNLOCKED, at_step
@@ -49,6 +50,22 @@ def check(out: Path, expected: dict[str, Any]) -> None:
     land(LOGS, out, **SIZES)
     assert land(LOGS, out, **SIZES).batches == 0
     assert landed(out) == expected
+    assert not dead_files(out)
+
+
+def dead_files(out: Path) -> list[Path]:
+    """The Parquet files of tables that Delta does not know."""
+    return [
+        path
+        for folder in {log.parent for log in out.rglob("_delta_log")} | {*out.glob("tables/*/*")}
+        for path in folder.rglob("*.parquet")
+        if "_delta_log" not in path.parts and path not in known_files(folder)
+    ]
+
+
+def known_files(folder: Path) -> set[Path]:
+    table = opened(folder)
+    return set() if table is None else {*files_of(table, folder)}
 
 
 def dies_and_goes_on(out: Path, number: int, when: str, expected: dict[str, Any]) -> None:

@@ -28,6 +28,7 @@ from binlogkit.rows.filters import Filters
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.sources.carriers.urls import is_url
 from binlogkit.spark.landing.compaction import Compacted
+from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import Journal, read_waiting
 from binlogkit.spark.landing.kept import Kept
 from binlogkit.spark.landing.masks import Masks
@@ -101,61 +102,62 @@ def land_logs(
     Errors: those of :func:`binlogkit.spark.land`.
     """
     needed()
-    told = updated(out / LEDGER)
-    journal = Journal(out, terms)
-    complete = _Complete(out, log)
-    if complete.noted and not told.left and journal.ended and journal.holds:
-        return Arrived(told)
-    parts = _parts(log, out / LEDGER)
-    for part in parts:
-        if part.unreadable is not None and log.options.on_damage == "stop":
-            raise part.unreadable
-    # By names that DDL tells and changes.
-    named = bool(terms.tables or terms.exclude or terms.masks.masks)
-    joined = Joined(parts, log.options, size=task_bytes, happening=named)
-    terms.check(joined)
-    masks = follow(terms.masks, joined)
-    generations = _generations(joined, terms.wanted, masks, out)
-    names = {carrier.name: _place(carrier.location or carrier.name) for carrier in log.carriers}
-    asked = ScanOptions((), kind="changelog", on_damage=log.options.on_damage, **_opening(log))
-    scan = Scan(asked, replace(log.options, catalog=None), (log.files[0], log.files[-1]))
-    job = Job(scan, str(out), terms.wanted, masks, generations, file_bytes)
-    arrived, batches, tried = Arrived(told), 0, set[Waiting]()
-    if not journal.holds:
-        before, now = journal.change()
-        arrived.changed.extend(said_of(before, now, joined.schemas))
-    while True:
-        last, done, known = journal.read()
-        journal.check()
-        number = last + 1 if done else last
-        spans = Spans(parts, joined, Landed(s for s in known if s.batch < number), names)
-        if not done:
-            batch = [span for span in known if span.batch == number]
-        else:
-            batch = _first(list(spans.fresh()), batch_bytes)
-            waiting = [] if batch else _wanted(terms, read_waiting(out, known))
-            batch = batch or _gone(known, waiting, spans)
-            batch = batch or _ready(known, waiting, spans, masks, joined, tried)
-            if not batch:
-                waiting = [one for one in waiting if not one.lost]
-                if not told.left and not waiting:
-                    complete.note()
-                return replace(arrived, batches=batches, waiting=waiting)
-            if log.options.on_damage == "stop":
-                spans.check(batch)
-            if not journal.begin(number, batch):  # another landing has begun it
-                continue
-        arrived.missing.extend(spans.left_out(batch))
-        tasks = list(tasks_of(spans.splits(batch), task_bytes))
-        written = _land(job, _watched(run, reached), tasks, journal, number, batch)
-        if batch[0].lost:
-            arrived.lost.extend(one for one in journal.held(number) or () if _is_of(one, batch))
-        journal.finish(number, written)
-        batches += 1
-        for one in written:
-            arrived.rows[one.table] = arrived.rows.get(one.table, 0) + one.rows
-        arrived.spans.extend(replace(span, batch=number) for span in batch)
-        arrived = replace(arrived, files=arrived.files + len(written))
+    with under_way(out):
+        told = updated(out / LEDGER)
+        journal = Journal(out, terms)
+        complete = _Complete(out, log)
+        if complete.noted and not told.left and journal.ended and journal.holds:
+            return Arrived(told)
+        parts = _parts(log, out / LEDGER)
+        for part in parts:
+            if part.unreadable is not None and log.options.on_damage == "stop":
+                raise part.unreadable
+        # By names that DDL tells and changes.
+        named = bool(terms.tables or terms.exclude or terms.masks.masks)
+        joined = Joined(parts, log.options, size=task_bytes, happening=named)
+        terms.check(joined)
+        masks = follow(terms.masks, joined)
+        generations = _generations(joined, terms.wanted, masks, out)
+        names = {carrier.name: _place(carrier.location or carrier.name) for carrier in log.carriers}
+        asked = ScanOptions((), kind="changelog", on_damage=log.options.on_damage, **_opening(log))
+        scan = Scan(asked, replace(log.options, catalog=None), (log.files[0], log.files[-1]))
+        job = Job(scan, str(out), terms.wanted, masks, generations, file_bytes)
+        arrived, batches, tried = Arrived(told), 0, set[Waiting]()
+        if not journal.holds:
+            before, now = journal.change()
+            arrived.changed.extend(said_of(before, now, joined.schemas))
+        while True:
+            last, done, known = journal.read()
+            journal.check()
+            number = last + 1 if done else last
+            spans = Spans(parts, joined, Landed(s for s in known if s.batch < number), names)
+            if not done:
+                batch = [span for span in known if span.batch == number]
+            else:
+                batch = _first(list(spans.fresh()), batch_bytes)
+                waiting = [] if batch else _wanted(terms, read_waiting(out, known))
+                batch = batch or _gone(known, waiting, spans)
+                batch = batch or _ready(known, waiting, spans, masks, joined, tried)
+                if not batch:
+                    waiting = [one for one in waiting if not one.lost]
+                    if not told.left and not waiting:
+                        complete.note()
+                    return replace(arrived, batches=batches, waiting=waiting)
+                if log.options.on_damage == "stop":
+                    spans.check(batch)
+                if not journal.begin(number, batch):  # another landing has begun it
+                    continue
+            arrived.missing.extend(spans.left_out(batch))
+            tasks = list(tasks_of(spans.splits(batch), task_bytes))
+            written = _land(job, _watched(run, reached), tasks, journal, number, batch)
+            if batch[0].lost:
+                arrived.lost.extend(one for one in journal.held(number) or () if _is_of(one, batch))
+            journal.finish(number, written)
+            batches += 1
+            for one in written:
+                arrived.rows[one.table] = arrived.rows.get(one.table, 0) + one.rows
+            arrived.spans.extend(replace(span, batch=number) for span in batch)
+            arrived = replace(arrived, files=arrived.files + len(written))
 
 
 def _wanted(terms: Terms, waiting: Iterable[Waiting]) -> list[Waiting]:
