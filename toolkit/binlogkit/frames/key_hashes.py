@@ -1,7 +1,7 @@
 """Values of a row's key as hashes: the same for the same value, as ``where`` compares it.
 
-A column's value is hashed as bytes (docs/indexing.md): a number or a time as 8 bytes, a DECIMAL as its
-digits without the point, a text as UTF-8. The hash of several columns is that of their hashes.
+A column's value is hashed as bytes (docs/indexing.md): a number or a time as 8 bytes, a DECIMAL as
+its digits without the point, a text as UTF-8. The hash of several columns is that of their hashes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parts as tables, and tables as parts: what an index keeps of each log.
 
-The tables' columns are declared in ``frames/fields`` (docs/indexing.md). Statements and table maps are
-kept as their events' bytes and parsed again from them, so that nothing is lost.
+The tables' columns are declared in ``frames/fields`` (docs/indexing.md). Statements and table maps
+are kept as their events' bytes and parsed again from them, so that nothing is lost.
 """
 
 from __future__ import annotations
