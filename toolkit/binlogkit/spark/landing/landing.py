@@ -46,6 +46,7 @@ from binlogkit.spark.landing.terms import Terms, said_of
 from binlogkit.spark.landing.waiting import Waiting, is_there
 from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, Written, by_folder, tasks_of
 from binlogkit.spark.options import ScanOptions
+from binlogkit.spark.splits.commits import file_number
 from binlogkit.spark.splits.plan import Scan, Split
 
 #: The approximate bytes of logs that land in one batch.
@@ -331,14 +332,36 @@ def _opening(log: Log) -> dict[str, Any]:
 def _parts(log: Log, ledger: Path) -> list[Part]:
     """The parts of all logs in the ledger.
 
-    Purged logs still contribute table definitions and prepared transactions, unless they are there
-    in another place.
+    Purged logs still contribute table definitions, prepared transactions and what became of those,
+    unless they are there in another place. Each stands before the later logs of its server.
     """
     index, tables = Index(ledger), ["transactions"]
     gone = index.besides(log.carriers, tables, later=True)
     there = [*index.parts(log.carriers, log.options, tables, later=True)]
     known = [part for part in gone if part.head is not None]
-    return [*(part for part in known if not any(begins(one, part) for one in there)), *there]
+    found = list(there)
+    for part in reversed(known):
+        if not any(begins(one, part) for one in there):
+            found.insert(_place_of(part, found), part)
+    return found
+
+
+def _place_of(gone: Part, parts: Sequence[Part]) -> int:
+    """Before which part of the same server a purged log stands: else after its last, else first."""
+    place, (server, *begun) = 0, _begun(gone)
+    for i, part in enumerate(parts):
+        own = _begun(part)
+        if own[0] == server:
+            if list(own[1:]) > begun:
+                return i
+            place = i + 1
+    return place
+
+
+def _begun(part: Part) -> tuple[int, int, int]:
+    """Which server wrote a log, when it began, and its number."""
+    head = part.head
+    return (-1, 0, 0) if head is None else (head.server_id, head.begun, file_number(part.names[-1]))
 
 
 def _generations(joined: Joined, wanted: Filters, masks: Masks, out: Path) -> Generations:
