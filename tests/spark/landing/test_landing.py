@@ -167,6 +167,19 @@ def test_logs_that_come_late_copies_and_other_names(tmp_path: Path) -> None:
     assert land(other, out).batches == 0
 
 
+def test_a_log_alone_lands_what_later_logs_that_have_landed_committed(tmp_path: Path) -> None:
+    """An XA transaction that it prepared, and that a log committed that landed before it."""
+    first, second = TRANSACTIONS.binlogs
+    out = tmp_path / "out"
+    land(TRANSACTIONS.path, tmp_path / "whole")
+    land(second, out)
+    early = land(first, out)
+    assert len(early.spans) == 1 and not early.missing
+    land([first, second], out)
+    assert prepared_before()
+    assert without_places(landed(out)) == without_places(landed(tmp_path / "whole"))
+
+
 def test_rows_that_waited_land_without_the_other_logs_of_their_batch(tmp_path: Path) -> None:
     first, second = TRANSACTIONS.binlogs
     [besides] = golden.case("9-row-full", "json").binlogs

@@ -47,11 +47,12 @@ def candidates(
     since = {name: tx for name, tx in empty.items() if tx is not None}
     rows = RowSuspects(changes, integers(undone["tx"]), since, unchecked)
     of, jobs = _Transactions(transactions), Jobs(transactions, rows.counted, boundaries)
+    touched = {*rows.counted.tables}
     told = StatedSuspects(
         boundaries,
         of.numbered(b.tx for b in boundaries),
         jobs.filled,
-        {*rows.counted.tables}.__contains__,
+        touched.__contains__,
         transactions.num_rows,
     )
     texts = [] if statements is None else _texts(statements)
@@ -65,7 +66,27 @@ def candidates(
     in_order = sorted(spoken, key=lambda suspect: min(suspect.txs, default=-1))
     found = [*rows.find(), *_joined(in_order, of), *gaps(findings)]
     jobs.weigh(found)
+    ends = _ends(boundaries, touched)
+    for suspect in found:
+        last = max(suspect.txs, default=-1)
+        gone = any(ends.get(name, -1) > last for name in suspect.names)
+        if suspect.op in ("drop", "truncate"):  # of what the log shows
+            suspect.names_back = [name for name in suspect.names if name in touched]
+        suspect.lost = gone or (suspect.names_back == [] and suspect.op in ("drop", "truncate"))
     return sorted(found, key=_order)
+
+
+def _ends(boundaries: Iterable[Boundary], tables: Collection[TableId]) -> dict[TableId, int]:
+    """By table, the last transaction that emptied, dropped or converted it."""
+    found: dict[TableId, int] = {}
+    for b in boundaries:
+        done = b.alteration
+        changed = done is not None and bool(done.dropped | done.converted)
+        if b.tx is not None and (b.action in ("drop", "truncate") or changed):
+            found[b.name] = b.tx
+        elif b.tx is not None and b.action == "drop_database":
+            found |= {name: b.tx for name in tables if name[0] == b.name[0]}
+    return found
 
 
 def read_first(found: Iterable[Suspect]) -> list[Suspect]:
@@ -73,14 +94,19 @@ def read_first(found: Iterable[Suspect]) -> list[Suspect]:
     return [s for s in found if s.op in OPS and max(s.found.values()) > 0.2][:_READ]
 
 
-def ranked(found: Iterable[Suspect], transactions: pa.Table, files: Sequence[str] = ()) -> pa.Table:
+def ranked(
+    found: Iterable[Suspect],
+    transactions: pa.Table,
+    files: Sequence[str] = (),
+    how: Sequence[str] = (),
+) -> pa.Table:
     """The suspects as a table (:data:`SUSPECTS`), the most suspicious first.
 
-    ``files``: the logs, as the commands that undo name them.
+    ``files``: the logs, as the commands that undo name them; ``how``: with these options.
     """
     of = _Transactions(transactions)
     ordered = [s for s in sorted(found, key=_order) if s.score >= _LEAST][:_MOST]
-    records = (_record(i, suspect, of, files) for i, suspect in enumerate(ordered, 1))
+    records = (_record(i, suspect, of, files, how) for i, suspect in enumerate(ordered, 1))
     return to_table(records, SUSPECTS)
 
 
@@ -88,7 +114,9 @@ def _order(suspect: Suspect) -> tuple[Any, ...]:
     return -suspect.score, -(suspect.rows or 0), min(suspect.txs, default=0), suspect.at
 
 
-def _record(rank: int, suspect: Suspect, of: _Transactions, files: Sequence[str]) -> dict[str, Any]:
+def _record(
+    rank: int, suspect: Suspect, of: _Transactions, files: Sequence[str], how: Sequence[str]
+) -> dict[str, Any]:
     known = of.numbered(suspect.txs)
     done = [known[tx] for tx in sorted(known)]
     first: Mapping[str, Any] = done[0] if done else {}
@@ -107,7 +135,7 @@ def _record(rank: int, suspect: Suspect, of: _Transactions, files: Sequence[str]
         "rows": suspect.rows, "transactions": len(done), "what": comma.join(what),
         "why": suspect.reasons(), "gtid": first.get("gtid"),
         "file": first.get("file", suspect.at[0]), "pos": first.get("pos", suspect.at[1]),
-        "undo": suspect.undo(done, files),
+        "undo": suspect.undo(done, files, how),
     }  # fmt: skip
 
 

@@ -63,7 +63,8 @@ class Suspect:
     numbers of its transactions; ``why``: reasons beside those of the rules; ``what``: in words;
     ``at``: file and position, where it stands in no transaction; ``like``: transactions
     that it may repeat; ``share``: what is left of what it is suspected of, by :meth:`less`;
-    ``since``: a day before it, seconds.
+    ``since``: a day before it, seconds; ``names_back``: the tables of which the log has rows,
+    where others are among them; ``lost``: whether the log does not hold what was lost.
     """
 
     op: str
@@ -77,6 +78,8 @@ class Suspect:
     like: list[int] = field(default_factory=list)
     share: float = 1.0
     since: int = 0
+    names_back: list[TableId] | None = None
+    lost: bool = False
 
     @property
     def best(self) -> str:
@@ -110,10 +113,14 @@ class Suspect:
         ordered = sorted(self.found, key=self._score, reverse=True)
         return "; ".join([*(rules()[rule].says for rule in ordered), *dict.fromkeys(self.why)])
 
-    def undo(self, done: Sequence[dict[str, Any]], files: Sequence[str]) -> str | None:
-        """The command that undoes it; ``done``: its transactions; None if no command can."""
-        if not done or not (self.rows or self.op in ("truncate", "drop")):
+    def undo(
+        self, done: Sequence[dict[str, Any]], files: Sequence[str], how: Sequence[str] = ()
+    ) -> str | None:
+        """The command that undoes it; ``done``: its transactions; ``how``: options with which the
+        logs were read; None if no command can."""
+        if not done or self.lost or not (self.rows or self.op in ("truncate", "drop")):
             return None
+        names = self.names if self.names_back is None else self.names_back
         first, last = done[0], done[-1]
         words = ["binlogkit", "undo", *(f"./{f}" if f.startswith("-") else f for f in files)]
         if len(done) == 1:
@@ -123,16 +130,16 @@ class Suspect:
             words += ["--start-position", str(first["pos"]), "--stop-position"]
             words += [str(last["end_pos"]), "--thread", str(first["thread_id"])]
             words += [
-                word for name in self.names for word in ("--table", written_table_name(*name))
+                word for name in names for word in ("--table", written_table_name(*name))
             ]
             words += ["--op", self.op] if self.op in ("update", "delete") else []
         else:
             return None
         if self.op == "drop":
-            words += [w for name in self.names for w in ("--made-again", written_table_name(*name))]
+            words += [w for name in names for w in ("--made-again", written_table_name(*name))]
         if self.op == "update":  # what later changes set stays, and nothing is refused for it
             words += ["--mode", "merge"]
-        return shlex.join(words)
+        return shlex.join([*words, *how])
 
 
 def _short_name(file: str, files: Sequence[str]) -> str:

@@ -248,7 +248,12 @@ def gaps(findings: Iterable[Mapping[str, Any]]) -> Iterator[Suspect]:
             CODES[code].role in (Role.GAP, Role.ORDER) or row["grade"] == "damage"
         ):
             found.setdefault(code, []).append(row)
+    places = set[tuple[Any, Any]]()
     for code, rows in found.items():
+        place = rows[0]["file"], rows[0]["pos"]
+        if place in places and len(rows) == 1:  # one damage, two findings
+            continue
+        places.add(place)
         rule = "unlogged" if code == "unlogged_change" else "gap"
         suspect = Suspect("unlogged" if rule == "unlogged" else "gap", {rule: 1.0})
         suspect.at = (rows[0]["file"], rows[0]["pos"])
