@@ -80,6 +80,8 @@ def test_resumed_at_every_step(name: str, tmp_path: Path) -> None:
             places.append({"gtid_set": gtids})
         for place in places:
             assert list(bk.open(tmp_path).follow(wait=False, **place).rows()) == after
+        again = bk.open(tmp_path).follow(wait=False, at=(file, pos))
+        assert all((again.file, again.pos) >= (file, pos) for _ in again.steps())
 
 
 def test_steps_are_whole_transactions() -> None:

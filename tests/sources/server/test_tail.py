@@ -83,3 +83,23 @@ def test_a_head_is_asked_for_again() -> None:
         with carrier.open() as file:
             assert file.read(HEAD)[4:] == FDE
         tail.close()
+
+
+def test_what_follows_right_behind_a_head() -> None:
+    """Whoever has read the head need not go to the place: it stands there."""
+
+    def script(dump: Dump) -> Iterable[bytes]:
+        if dump.position == 4:
+            return [*log("a.000001"), END]
+        return [b"\0" + rotate("a.000001", dump.position), b"\0" + GTID, END]
+
+    with FakeServer(script, [("a.000001", HEAD + len(GTID))]).running() as server:
+        connect = partial(ReplicationClient, server.settings, Identity())
+        tail = tail_of(connect, ("a.000001", HEAD), Stop(), wait=False, patience=5.0, lost=None)
+        carrier = tail.next_log()
+        assert carrier is not None
+        with carrier.open() as file:
+            assert file.read(HEAD)[4:] == FDE
+            assert file.read(1 << 10) == GTID
+            assert file.read(1 << 10) == b""
+        tail.close()

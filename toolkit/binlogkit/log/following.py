@@ -353,6 +353,9 @@ class _Steps:
             return False
         if stretch is None or not len(stretch.entries) or _cut(records[-1:]).any():
             return bool(step.numbers)
+        reading = self._reading
+        if not reading.at and stretch.ends[-1] < reading.start.begin:  # the first log's head alone
+            return False
         step.file, step.pos = window.carrier.name, int(stretch.ends[-1])
         return True
 

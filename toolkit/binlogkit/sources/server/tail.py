@@ -171,6 +171,7 @@ class _ServerLog(GrowingFile):
 
     def readinto(self, room: Buffer) -> int:
         view = memoryview(room)
+        self._in_head &= bool(self._rest) or self._at != self._begin
         if len(self._rest) <= len(BINLOG_MAGIC) and not self._in_head:
             first = self._at == 0
             data = self._tail.more(self._name, len(view) - len(self._rest), head=first)
