@@ -92,6 +92,15 @@ def incident(pieces: Pieces) -> None:
     pieces.insert(transaction(pieces, 20).start, type(pieces[0])(bytearray(header + body), "x"))
 
 
+def unknown_rows(pieces: Pieces) -> None:
+    """As a later version may write what this one cannot read."""
+    pieces[rows_transaction(pieces, 2).start + 3].data[4] = 120
+
+
+def compressed_by_mariadb(pieces: Pieces) -> None:
+    pieces[rows_transaction(pieces, 2).start + 3].data[4] = 169
+
+
 def second_format(pieces: Pieces) -> None:
     pieces.insert(transaction(pieces, 20).start, pieces[0])
 
@@ -118,6 +127,8 @@ EDITS: list[tuple[Callable[[Pieces], None], list[str]]] = [
     (open_statement, ["statement_not_ended"]),
     (another_table, ["map_changed", "length_mismatch"]),
     (incident, ["incident"]),
+    (unknown_rows, ["unread_event"]),
+    (compressed_by_mariadb, ["unread_event", "unfinished_transaction"]),
     (second_format, ["format_repeated"]),
     (
         behind_the_end,

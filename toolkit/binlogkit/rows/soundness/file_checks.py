@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from binlogkit.constants import EventFlag, EventType
-from binlogkit.events.base import OpaqueEvent
+from binlogkit.events.base import Event, OpaqueEvent
 from binlogkit.events.control import Rotate, Stop
 from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.gtid import PreviousGtids
@@ -23,6 +23,7 @@ from binlogkit.sources.plausible import MODULUS
 _FORMATS = (EventType.FORMAT_DESCRIPTION_EVENT, EventType.START_EVENT_V3)
 _OLD = (5, 3, 0)  # 5.2 was an alpha of what became 6.0 and then nothing
 _FIRST_FOREIGN = 160  # MariaDB's own types begin here
+_NO_CHANGE = range(160, 165)  # of these: those that change no rows and no tables
 _RANK = 1
 
 
@@ -47,8 +48,7 @@ class FileChecks:
             return not facts.relay
         if isinstance(body, PreviousGtids):
             return facts.previous is None
-        unknown = isinstance(body, OpaqueEvent) and not body.reason
-        return unknown and not facts.foreign and _is_foreign(item.event)
+        return _is_unknown(item.event) and not facts.foreign and _is_foreign(item.event)
 
     def take(self, events: WindowEvents, a: int, b: int) -> Iterator[Found]:
         """Take the events from ``a`` to ``b``, of which only the only one turns anything."""
@@ -64,6 +64,7 @@ class FileChecks:
             self.number = events.number(b - 1)
         self._note_times(events, a, b)
         self._note(events, a, b, items)
+        yield from self._unread(events, items)
         if count:
             yield from self._positions(events, a, b)
 
@@ -156,8 +157,7 @@ class FileChecks:
                 facts.foreign |= _is_foreign(body)
             elif isinstance(body, PreviousGtids) and facts.previous is None:
                 facts.previous = GtidSet.parse(body.gtid_set)
-            elif isinstance(body, OpaqueEvent) and not body.reason:
-                self._unknown[item.event.type] += 1
+            elif _is_unknown(item.event):
                 facts.foreign |= _is_foreign(item.event)
         gtids = events.gtids
         if a or b < events.count:
@@ -168,6 +168,18 @@ class FileChecks:
                 servers = servers[:1]
             _, firsts = np.unique(servers, return_index=True)
             facts.servers.update(dict.fromkeys(servers[np.sort(firsts)].tolist()))
+
+    def _unread(self, events: WindowEvents, items: list[Looked]) -> Iterator[Found]:
+        """Events of unknown types: a replica stops at those that are not marked as ignorable."""
+        for item in items:
+            if not _is_unknown(item.event):
+                continue
+            header = item.event.raw.header
+            if header.flags & EventFlag.IGNORABLE or header.type_code in _NO_CHANGE:
+                self._unknown[item.event.type] += 1
+            else:
+                found = f"one {item.event.type} is not read"
+                yield item.i, _RANK, finding("unread_event", events.place(item.i), found)
 
     def _note_times(self, events: WindowEvents, a: int, b: int) -> None:
         facts = self.facts
@@ -259,6 +271,10 @@ class FileChecks:
         if len(facts.servers) > 1:
             ids = ", ".join(map(str, facts.servers))
             yield finding("several_servers", whole, f"transactions of servers {ids}")
+
+
+def _is_unknown(event: Event) -> bool:
+    return isinstance(event.body, OpaqueEvent) and not event.body.reason
 
 
 def _is_foreign(said: Any) -> bool:
