@@ -53,12 +53,13 @@ class Queries:
         """Keep a query no more."""
         self._views.pop(name, None)
 
-    def _definitions(self) -> dict[TableId, TableDefinition]:
-        found = {}
-        for name in self._tables.shown():
-            definition = self._tables.fold(name).definition
-            if definition is not None:
-                found[name] = definition
+    def _definitions(self) -> dict[TableId, TableDefinition | str]:
+        """The tables' definitions, or why one has none."""
+        there = {*self._tables.shown()}
+        found: dict[TableId, TableDefinition | str] = {}
+        for name in self._tables.wanted:
+            definition = self._tables.fold(name).definition if name in there else None
+            found[name] = definition or self._tables.why_not(name)
         return found
 
     def begin(self, view: View, moment: Any, missing: Missing) -> None:
@@ -113,7 +114,6 @@ class Queries:
             try:
                 if anew:
                     self.begin(view, moment, missing)
-                    view.error = None
                     continue
                 self._check(view, plan, missing)
                 view.step(self.engine, self._touched(plan, changes), moment)

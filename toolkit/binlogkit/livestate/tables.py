@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from binlogkit.rows.schema import TableDefinition
 
 
+_NOT_YET = "no base has it, and its CREATE TABLE was not read so far"
+
+
 @dataclass(frozen=True, slots=True)
 class Base:
     """What a table begins with; ``rows``: as a state's, None where nothing is known of them."""
@@ -325,8 +328,13 @@ class LiveTables:
         """A table's rows. UndeterminedError: it was dropped, or was never there."""
         fold = self._replay.tables.get(name)
         if fold is None or name in self._replay.absent:
-            raise UndeterminedError(".".join(name), ("the table was dropped or renamed",))
+            raise UndeterminedError(".".join(name), (self.why_not(name),))
         return fold
+
+    def why_not(self, name: TableId) -> str:
+        """Why a table that is followed is not there, or has no definition."""
+        gone = name in self._replay.absent
+        return "the table was dropped or renamed" if gone else _NOT_YET
 
     def doubts(self, name: TableId) -> list[str]:
         """Why a table's rows are not certain, a sentence each."""

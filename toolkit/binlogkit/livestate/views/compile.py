@@ -28,9 +28,10 @@ _PARTS = frozenset({
 
 
 def compiled(
-    sql: str, tables: Mapping[TableId, TableDefinition], *, recompute: bool = False
+    sql: str, tables: Mapping[TableId, TableDefinition | str], *, recompute: bool = False
 ) -> Plan:
-    """A query over tables that are kept; ``recompute``: one that is calculated anew, if need be."""
+    """A query over tables that are kept, or why one of them is not there; ``recompute``: one that
+    is calculated anew, if need be."""
     statements = _parsed(sql)
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         raise UsageError("cannot be kept up to date: it is not one SELECT")
@@ -64,7 +65,7 @@ class _Compiler:
         self,
         sql: str,
         query: exp.Select,
-        tables: Mapping[TableId, TableDefinition],
+        tables: Mapping[TableId, TableDefinition | str],
         nested: Nested | None,
     ) -> None:
         self._sql, self._query, self._nested = sql, query, nested

@@ -46,7 +46,9 @@ class Sources:
     """What a query reads; ``make``: its expressions; ``nested``: None where it has no subqueries,
     and only joins that can be kept."""
 
-    def __init__(self, tables: Mapping[TableId, TableDefinition], nested: Nested | None) -> None:
+    def __init__(
+        self, tables: Mapping[TableId, TableDefinition | str], nested: Nested | None
+    ) -> None:
         self._tables, self._nested = tables, nested
         self.found: list[Source] = []
         self.make = Expressions(self._column, self._guard, nested)
@@ -91,6 +93,8 @@ class Sources:
             listed = ", ".join(".".join(n) for n in sorted(self._tables))
             raise refused(table, f"it is not one of the tables kept ({listed})")
         definition = self._tables[found[0]]
+        if isinstance(definition, str):
+            raise refused(table, definition)
         known = tuple(Known(c.name, kind_of(c), not c.invisible) for c in definition.columns)
         return Source(found[0], table.alias or table.name, known, tuple(key_of(definition)[0]))
 

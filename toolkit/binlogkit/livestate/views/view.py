@@ -54,7 +54,7 @@ class View:
         before = Counter() if self._told is None else self._told
         if self.result is not None and self._told is None:
             before = Counter(self.shown_rows())
-        self.plan, self._shown, self._index = plan, None, {}
+        self.error, self.plan, self._shown, self._index = None, plan, None, {}
         whole = _whole(plan, engine, tables)
         self.result, self._again = whole(), whole if plan.anew else None
         after = Counter(self.shown_rows())
