@@ -1,15 +1,18 @@
 """The third table of `make bench`: live state, beside asking the server or DuckDB each time.
 
 A server of two tables, five views of them. Row changes a second are by processor time, all threads
-together; what is waited for is wall time. Alone:
+together; what is waited for is wall time. Memory: of a table that the server has in its buffer pool
+as a whole, and of a process that keeps it. Alone:
 
-    python tests/benchmarks/live.py [--rows N] [--rounds N] [--transactions N]
+    python tests/benchmarks/live.py [--rows N] [--rounds N] [--transactions N] [--kept N]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -38,6 +41,31 @@ VIEWS = (
 _COUNTED = 1_000_000  # an amount above all others
 _LOOKUPS = 20_000
 _PAUSE = 0.05  # seconds between two transactions of an idle server
+_MB = 1 << 20
+_STEP = 20_000  # rows of a transaction
+_KEEP = """
+import json, sys
+from pathlib import Path
+import pandas, duckdb
+import binlogkit as bk
+import binlogkit.livestate.live
+from binlogkit.sources.connection import ServerSettings
+
+def told(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(name))
+
+password = sys.stdin.readline().strip()
+settings = ServerSettings("127.0.0.1", int(sys.argv[1]), "root", password)
+idle = told("VmRSS")
+with bk.live(settings, ["m.big"]) as live:
+    began, after_begin = told("VmHWM"), told("VmRSS")
+    print("begun", flush=True)
+    live.wait_for(sys.stdin.readline().strip())
+    live.wait(2.0)
+    found = [one - idle for one in (began, after_begin, told("VmHWM"), told("VmRSS"))]
+    print(json.dumps([*found, live.state("m.big").rows["values"].nbytes]))
+"""
 
 
 def _prepare(server: Server, rows: int) -> None:
@@ -141,8 +169,45 @@ def _milliseconds(ask: Callable[[], None]) -> float:
     return statistics.median(taken)
 
 
-def measure(rows: int, rounds: int, transactions: int) -> None:
-    """Measure all of it, on one server."""
+def _memory(rows: int) -> None:
+    """A table of ``rows`` rows: what it takes in the server's buffer pool, and in a process that
+    keeps it while each row is updated once."""
+    with start_series("8.0", {"innodb-buffer-pool-size": "2G"}) as server:
+        _prepare(server, 1)
+        before = _pool(server)
+        server.query("CREATE TABLE m.big (id INT PRIMARY KEY, k INT, c CHAR(120), pad CHAR(60))")
+        for start in range(0, rows, _STEP):
+            values = "({0}, {0}, LEFT(REPEAT(MD5({0}), 4), 120), LEFT(REPEAT(MD5({0}), 2), 60))"
+            some = ", ".join(values.format(i) for i in range(start, min(start + _STEP, rows)))
+            server.query(f"INSERT INTO m.big VALUES {some}")
+        pool = _pool(server) - before
+        command = [sys.executable, "-c", _KEEP, str(server.port)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]
+            process.stdin.write(f"{server.password}\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == "begun\n"
+            for start in range(0, rows, _STEP):
+                server.query(f"UPDATE m.big SET k = k + 1 WHERE id BETWEEN {start} AND "
+                             f"{start + _STEP - 1}")  # fmt: skip
+            (gtids,) = server.query("SELECT @@GLOBAL.gtid_executed")[0]
+            out, _ = process.communicate(gtids.replace("\n", "") + "\n")
+    began, after_begin, peak, rest, values = json.loads(out)
+    print(f"\nmemory of {rows:,} rows\n| | MB | bytes a row |\n|---|--:|--:|")
+    for name, size in (
+        ("the server's buffer pool", pool), ("its values in Arrow", values),
+        ("the live process: peak of the beginning", began), ("begun", after_begin),
+        (f"peak with updates of {_STEP:,} rows", peak), ("after them", rest),
+    ):  # fmt: skip
+        print(f"| {name} | {size / _MB:,.0f} | {size / rows:,.0f} |")
+
+
+def _pool(server: Server) -> int:
+    return int(server.query("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_bytes_data'")[0][1])
+
+
+def measure(rows: int, rounds: int, transactions: int, kept: int) -> None:
+    """Measure all of it."""
     print(f"\nlive state of {rows:,} rows, five views\n| | |\n|---|--:|")
     with TemporaryDirectory() as folder, start_series("8.0", {}) as server:
         _prepare(server, rows)
@@ -150,6 +215,7 @@ def measure(rows: int, rounds: int, transactions: int) -> None:
         with bk.live(settings_of(server), TABLES) as live:
             _answers(server, live)
             _visible(server, live, transactions)
+    _memory(kept)
     sys.stdout.flush()
 
 
@@ -159,8 +225,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--transactions", type=int, default=500)
+    parser.add_argument("--kept", type=int, default=500_000)
     given = parser.parse_args()
-    measure(given.rows, given.rounds, given.transactions)
+    measure(given.rows, given.rounds, given.transactions, given.kept)
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def main() -> None:
         _report(log, found, _floors(log, wanted.rounds))
         answers.measure(name, log, [d for d in built if d.counts], wanted.rounds)
     if not wanted.names:
-        live.measure(20_000, 10, 500)
+        live.measure(20_000, 10, 500, 500_000)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,17 @@ def test_steps_are_whole_transactions() -> None:
     assert met == expected
     assert following.gtids == GtidSet.of(filter(None, expected))
     assert not following.gaps
+
+
+def test_a_step_is_kept_by_whom_it_was_given() -> None:
+    """Alone: it may have 64 MB, and the next one be long in coming."""
+    logs = [str(p) for p in golden.case("8.0-row-full", "transactions").binlogs]
+    steps = bk.open(logs).follow(wait=False).steps()
+    step = next(one for one in steps if one.batches)
+    kept = weakref.ref(step.batches[0].batch)
+    assert kept() is not None
+    del step
+    assert kept() is None
 
 
 def test_filters_and_transactions() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError, UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.livestate.allocators import give_back
 from binlogkit.livestate.beginning import Beginning, How, begin, check_reach
 from binlogkit.livestate.copies import check_name, write_copy
 from binlogkit.livestate.history import At, Moments
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _MEMORY = 1 << 30
 _TOGETHER = 256  # batches that are applied as one step, where as many have come
+_MANY = 100_000  # changes, after which freed memory is given back when no more come
 _ASSUMES = (
     "Nothing was changed without being logged (sql_log_bin=0, a filter of the server), nor left "
     "out of these logs.",
@@ -99,7 +101,9 @@ def live(
         follow |= {"heartbeat": heartbeat, "patience": patience, "lost": lost}
     stop = Stop()
     how = How(base, base_at, base_gtid, lock, chunk_rows, memory, stop, follow)
-    return Live(begin(source, names, how), stop, memory, path, history, every, copied)
+    begun = Live(begin(source, names, how), stop, memory, path, history, every, copied)
+    give_back()
+    return begun
 
 
 class Live:
@@ -114,7 +118,8 @@ class Live:
         self, begun: Beginning, stop: Stop, memory: int, checkpoint: Path | None = None,
         history: int = 0, every: float | None = None, copy: Path | None = None,
     ) -> None:  # fmt: skip
-        self._begun, self._stop, self._path, self._copy = begun, stop, checkpoint, copy
+        self._following, self._base_gtids = begun.following, begun.gtids
+        self._stop, self._path, self._copy = stop, checkpoint, copy
         self._lock = threading.RLock()
         self._news = threading.Condition(self._lock)
         self._tables, self._most = LiveTables(begun.bases, begun.wanted, memory), memory
@@ -160,18 +165,23 @@ class Live:
     # ---- following ----------------------------------------------------------------------------
 
     def _run(self) -> None:
-        following, tables, checked = self._begun.following, self._tables, False
+        following, tables, checked, changes = self._following, self._tables, False, 0
         try:
             steps = following.steps(
                 tables.filters, heard=tables.heard, together=_TOGETHER, most=self._most
             )
             for step in steps:
                 if not checked:
-                    check_reach(following, self._begun.gtids)
+                    check_reach(following, self._base_gtids)
                     checked = True
                 with self._news:
                     self._apply(step)
                     self._news.notify_all()
+                changes += sum(one.batch.num_rows for one in step.batches)
+                del step  # its changes need not be kept while more is waited for
+                if changes >= _MANY and not following.has_more():
+                    changes = 0
+                    give_back()
                 if self._stop:
                     break
         except Exception as error:  # noqa: BLE001  it is raised by whoever asks next
@@ -225,7 +235,7 @@ class Live:
 
     def close(self) -> None:
         """End the following; a checkpoint and a copy are written where they were named."""
-        self._begun.following.close()
+        self._following.close()
         self._thread.join()
         self._closing.set()
         if self._writer is not None:
@@ -291,7 +301,7 @@ class Live:
 
     def _reached(self) -> tuple[str, int, int] | None:
         """How far a server says that nothing else is there, by :func:`in_order`."""
-        tail = getattr(self._begun.following, "tail", None)
+        tail = getattr(self._following, "tail", None)
         return None if tail is None or tail.reached is None else in_order(tail.reached)
 
     @contextmanager

@@ -146,6 +146,10 @@ class Stepped(ABC):
         yield from self.go_through(Asked(wanted or Filters(), transactions, heard, together, most))
 
     @abstractmethod
+    def has_more(self) -> bool:
+        """Whether more has arrived than was handed over."""
+
+    @abstractmethod
     def close(self) -> None:
         """Stop, and wake up whatever waits for more."""
 
@@ -231,7 +235,7 @@ class Following(Stepped):
         return self._gaps.soundness.files[-1]
 
     def has_more(self) -> bool:
-        """Whether more has arrived than was handed over."""
+        """See :meth:`Stepped.has_more`."""
         return self.reading.holds_more() or self._logs.pending()
 
     def close(self) -> None:
@@ -289,9 +293,7 @@ class _Steps:
                 self._whole = self._bytes
                 few = len(self._step.batches) < self._together > 1 and self._bytes < _TOGETHER
                 if not (few and owner.has_more()):
-                    step, self._step, self._bytes, self._whole = self._finished(), Step(), 0, 0
-                    owner.note(step)
-                    yield step
+                    yield self._next()  # held by nothing here while more is waited for
         except (DamageError, LostConnectionError):
             step = self._before_end()
             if step.numbers:
@@ -301,6 +303,11 @@ class _Steps:
         finally:
             windows.close()
             self._workers.close()
+
+    def _next(self) -> Step:
+        step, self._step, self._bytes, self._whole = self._finished(), Step(), 0, 0
+        self._owner.note(step)
+        return step
 
     def _before_end(self) -> Step:
         """The transactions that ended before damage or a missing log."""

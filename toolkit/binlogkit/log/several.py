@@ -96,6 +96,10 @@ class FollowingSeveral(Stepped):
         """Where changes may be missing between the start and the last step."""
         return [*self._before, *self._now.gaps]
 
+    def has_more(self) -> bool:
+        """See :meth:`Stepped.has_more`."""
+        return self._now.has_more()
+
     def close(self) -> None:
         """See :meth:`Stepped.close`."""
         self._stop.now()
@@ -105,10 +109,7 @@ class FollowingSeveral(Stepped):
         """See :meth:`Stepped.go_through`."""
         while True:
             try:
-                for step in self._now.go_through(asked):
-                    step.gaps = [*self._before, *step.gaps]
-                    self.file, self.pos = step.file, step.pos
-                    yield step
+                yield from map(self._noted, self._now.go_through(asked))
                 return
             except (LostConnectionError, OtherServerError) as error:
                 if self._stop:
@@ -116,6 +117,11 @@ class FollowingSeveral(Stepped):
                 if len(self._servers) == 1 and isinstance(error, LostConnectionError):
                     raise  # it was already waited for
                 self._go_on(error)
+
+    def _noted(self, step: Step) -> Step:
+        step.gaps = [*self._before, *step.gaps]
+        self.file, self.pos = step.file, step.pos
+        return step
 
     def _go_on(self, lost: ServerError) -> None:
         """Switch to the next suitable server. Errors: why none is."""
