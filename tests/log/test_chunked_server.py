@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import threading
 from collections import Counter
@@ -22,7 +23,7 @@ from binlogkit.log.snapshot import snapshot, written
 from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import read_tables
 from tests.livestate.shop import more_is_applied, more_is_logged, reached
-from tests.sources.server.conftest_server import settings_of, shared_series
+from tests.sources.server.conftest_server import settings_of, shared_series, start_series
 from tests.truth.truth_checks import judge_state
 
 pytestmark = pytest.mark.server
@@ -239,6 +240,21 @@ def test_what_cannot_be_carried_out_is_an_error(one: Server, why: str, tmp_path:
     one.query("UPDATE u.t SET j = '[1, 2, 3]'")
     with pytest.raises(ServerError, match=why):
         in_the_middle(one, tmp_path, 1, lambda: [*map(one.query, REFUSED[why])])
+
+
+def test_damage_between_chunks_is_an_error(tmp_path: Path) -> None:
+    """An event that cannot be read is named, with its place."""
+    with start_series("8.0", {}) as server:
+        begin(server, "FULL", "(1, 1), (2, 2)")
+        server.query("ALTER TABLE u.t ADD v VARCHAR(20)")
+
+        def damage() -> None:
+            server.query("UPDATE u.t SET v = 'ZEBRA' WHERE id = 1")
+            (name,) = server.binlog_names()
+            server.put(name, io.BytesIO(server.read_file(name).replace(b"ZEBRA", b"HORSE")))
+
+        with pytest.raises(ServerError, match=r"in chunks: binlog\.000001 at \d+: .* the CRC32"):
+            in_the_middle(server, tmp_path, 1, damage)
 
 
 def test_a_row_that_moves_where_it_was_read_already(one: Server, tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ between the watermarks is an error, except TRUNCATE.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
@@ -136,7 +136,7 @@ def _check_json(found: ServerTables, log: Log) -> None:
 def _proved(found: ServerTables, state: TableState) -> TableState:
     """A state in which the log decides every row that it changed."""
     told = [one for one in state.findings.to_pylist() if not one["determined"]]
-    doubts = [one["meaning"] for one in told if one["finding"] not in _CARRIED_OUT]
+    doubts = [_placed(one) for one in told if one["finding"] not in _CARRIED_OUT]
     if state.unknown_cells:
         doubts.append("Keys were changed in rows that the log does not hold completely.")
     if doubts:
@@ -144,6 +144,12 @@ def _proved(found: ServerTables, state: TableState) -> TableState:
             f"{'.'.join(state.table)} cannot be read in chunks: {doubts[0]}", server=found.name
         )
     return replace(state, rows_determined=True)
+
+
+def _placed(finding: Mapping[str, Any]) -> str:
+    if finding["pos"] is None:
+        return str(finding["meaning"])
+    return f"{Path(finding['file']).name} at {finding['pos']}: {finding['meaning']}"
 
 
 def _altered(found: ServerTables, name: TableId) -> ServerError:
