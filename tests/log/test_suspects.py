@@ -50,4 +50,5 @@ def test_damage_is_a_gap_and_hides_no_other_suspect(on_damage: str) -> None:
     found = bk.open(bytes(data), on_damage=on_damage).suspects()
     assert found["rule"].iloc[0] == "one_value"
     assert {*found["rule"][1:]} == {"gap"}
+    assert found["undo"].iloc[0].endswith(" --mode merge --on-damage report")
     assert bk.suspects(bytes(data), on_damage=on_damage).equals(found)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +81,20 @@ def test_scores_fall_and_ranks_rise() -> None:
 def test_nothing_stands_out(log: str) -> None:
     """Also not what gh-ost's tables go through."""
     assert suspects(log) == []
+
+
+@pytest.mark.parametrize("cell", ["8.0-row-full", "8.0-mixed-full", "8.0-statement-full"])
+@pytest.mark.parametrize("scenario", ["ddl", "statements", "keys"])
+def test_a_command_chooses_what_no_later_statement_took(cell: str, scenario: str) -> None:
+    """Some of its changes may be refused, but none for what DDL did later, or for lack of rows."""
+    path = DATA / cell / scenario / "binlog.000001"
+    for suspect in suspects(f"{cell}/{scenario}"):
+        words = shlex.split(suspect["undo"] or "")[3:]
+        if words and "--at" in words:
+            place = int(words[words.index("--at") + 1])
+            mode = "merge" if "--mode" in words else "refuse"
+            again = [w for before, w in pairwise(words) if before == "--made-again"]
+            plans = bk.open(path).undo(at=place, mode=mode, made_again=again)
+            told = " ".join(plans.refusals())
+            assert plans.counts()["statements"], told
+            assert "later; choose" not in told and "converted" not in told, told

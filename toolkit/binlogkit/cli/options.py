@@ -206,6 +206,7 @@ output_options = apply(
 )
 
 
+_PAGES = (".html", ".htm")
 _ENDINGS = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet",
     ".arrow": "arrow", ".feather": "arrow", "": "table", ".txt": "table", ".log": "table",
@@ -216,7 +217,7 @@ def _format_of(path: str) -> str:
     """The format that a file's name asks for. UsageError."""
     ending = Path(path).suffix.lower()
     if ending not in _ENDINGS and Path(path).parent != Path("/dev"):
-        page = "; for a page there is --html" if ending in (".html", ".htm") else ""
+        page = "; audit, conform and explain have --html" if ending in _PAGES else ""
         raise UsageError(f"--output {path}: {ending} names no format: use --format{page}")
     return _ENDINGS.get(ending, "table")
 
@@ -224,8 +225,10 @@ def _format_of(path: str) -> str:
 def refuse_records(path: str) -> None:
     """UsageError: a script is to be written under a name of records."""
     ending = Path(path).suffix.lower()
-    if ending in _ENDINGS and _ENDINGS[ending] != "table":
-        raise UsageError(f"--output {path}: the script is SQL, {ending} is a name of records")
+    if ending in _PAGES or _ENDINGS.get(ending, "table") != "table":
+        raise UsageError(
+            f"--output {path}: the script is SQL, {ending} is a name of something else"
+        )
 
 
 def output_of(arguments: dict[str, Any]) -> Output:

@@ -14,6 +14,7 @@ from binlogkit.rows.filters import Filters, TableName
 
 if TYPE_CHECKING:
     from binlogkit.rows.filter_args import FilterArgs
+    from binlogkit.rows.options import ReadOptions
 
 
 def suspects_of(log: Streams, **filters: Unpack[FilterArgs]) -> pa.Table:
@@ -31,7 +32,18 @@ def suspects_among(log: Streams, ledgers: Ledgers) -> pa.Table:
         ledgers.integrity().to_pylist(), ledgers.unchecked,
     )  # fmt: skip
     _look(Streams(log.carriers, log.options), read_first(found))
-    return ranked(found, ledgers.transactions, log.files)
+    return ranked(
+        found, ledgers.transactions, log.files, _how(log.options, damaged=bool(log.damages))
+    )
+
+
+def _how(options: ReadOptions, *, damaged: bool) -> list[str]:
+    """The options of a command that reads the logs in the same way."""
+    words = ["--on-damage", "report"] if damaged else []
+    words += ["--charset", options.charset] if options.charset else []
+    words += ["--schema", options.schema] if options.schema else []
+    words += ["--duplicates", options.duplicates] if options.duplicates != "drop" else []
+    return words + [word for name in sorted(options.supposed) for word in ("--suppose", name)]
 
 
 def _look(log: Streams, suspects: list[Suspect]) -> None:

@@ -5,6 +5,7 @@ They are a column, :data:`CHANGES`, of tables for people; the records themselves
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from binlogkit.reports.output import Output
 CHANGES = "changes"
 _FIELD = fields((CHANGES, "string?", "what the record did, in a few words"))
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _OPERATIONS = ("insert", "update", "delete")
 
 
@@ -42,6 +44,7 @@ def change_text(row: Mapping[str, Any], key: Sequence[str] = ()) -> str:
     if before is None or after is None:
         return ", ".join(_values(after or before or {}))
     changed = {n: v for n, v in after.items() if n not in before or before[n] != v}
+    changed = dict(sorted(changed.items(), key=lambda one: _is_time(one[1])))
     where = {name: before[name] for name in key if name in before}
     return f"{', '.join(_values(where))}: " * bool(where) + ", ".join(_changes(before, changed))
 
@@ -50,6 +53,11 @@ def operations_text(transaction: Mapping[str, Any]) -> str:
     """``2 inserts, 75 updates``: the row changes of a record of ``transactions``."""
     counts = ((transaction[f"{name}s"], name) for name in _OPERATIONS)
     return ", ".join(f"{n} {name}{'s' * (n != 1)}" for n, name in counts if n)
+
+
+def _is_time(value: object) -> bool:
+    """Such columns stand last: most are set by the server with every update."""
+    return isinstance(value, str) and _TIME.fullmatch(value) is not None
 
 
 def _changes(before: Mapping[str, Any], changed: Mapping[str, Any]) -> Iterator[str]:

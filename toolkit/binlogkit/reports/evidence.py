@@ -221,7 +221,7 @@ _INTROS = {
     "Transactions": "A connection number does not identify a person: pools share one among many,"
     " and on a replica it is the applier's.",
 }
-_UNSUSPICIOUS = "nothing stands out from what is usual in this log"
+_UNSUSPICIOUS = "nothing stands out from what is usual in what was read"
 _SHOWN_SUSPECTS = 25
 _GRAVE = 70  # the score of what is most suspicious
 _SUSPECTS = (

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from binlogkit.errors import BinlogKitError, UsageError, printable
 from binlogkit.frames.fields.field import TIMES, Fields
 from binlogkit.frames.fields.field import names as field_names
-from binlogkit.reports._columns import ABSENT, parse_columns, picker
+from binlogkit.reports._columns import ABSENT, Picker, parse_columns, picker
 from binlogkit.reports._destination import ByteSink, destination, is_terminal, write_text
 from binlogkit.reports._values import iso_time, json_text
 
@@ -100,8 +100,9 @@ def write_records(
     only). ``view``: the columns that a table shows when the user names none.
 
     An error of ``records`` is raised again after the records before it were written. UsageError: an
-    unknown column, a file that cannot be written. SchemaError: a column's type changes in Parquet
-    or Arrow. A closed pipe ends the writing quietly, and 0 is returned.
+    unknown column, or one inside objects that no record had; a file that cannot be written.
+    SchemaError: a column's type changes in Parquet or Arrow. A closed pipe ends the writing
+    quietly, and 0 is returned.
     """
     readable = _UpToError(records)
     wanted = _First(readable, output.most)
@@ -112,9 +113,12 @@ def write_records(
     else:
         stream = chain((first,), stream)
     names = names or field_names(declared) or None
-    count = _write_records(first, stream, output, names, view, declared)
+    met = _Met()
+    count = _write_records(first, stream, output, names, view, declared, met)
     count = wanted.of_all(count, output)
     readable.complain()
+    if count and not wanted.left:
+        met.complain()
     return count
 
 
@@ -125,13 +129,14 @@ def _write_records(
     names: Sequence[str] | None,
     view: Sequence[str] | None,
     declared: Fields,
+    met: _Met,
 ) -> int:
     known = list(names if names is not None else first or ())
     columns = _chosen(output, known, view)
     with destination(output.path, binary=output.format in _BINARY) as sink:
         if output.format == "jsonl":
-            return _write_lines(sink, _object_lines(stream, output, known), output)
-        pick = picker(columns, known)
+            return _write_lines(sink, _object_lines(stream, output, known, met), output)
+        pick = met.noting(picker(columns, known), columns)
         if output.format in _BINARY:
             from binlogkit.reports import _columnar
 
@@ -228,6 +233,32 @@ class _UpToError(Iterable[_T]):
             raise self._error
 
 
+class _Met:
+    """Which columns inside objects (``after.total``) records had."""
+
+    def __init__(self) -> None:
+        self._lacking: dict[int, str] = {}
+
+    def noting(self, pick: Picker, columns: Sequence[str]) -> Picker:
+        """``pick``, that notes which it finds."""
+        lacking = self._lacking = {i: name for i, name in enumerate(columns) if "." in name}
+        if not lacking:
+            return pick
+
+        def noted(record: Mapping[str, Any]) -> list[Any]:
+            cells = pick(record)
+            for i in [i for i in lacking if cells[i] is not ABSENT]:
+                del lacking[i]
+            return cells
+
+        return noted
+
+    def complain(self) -> None:
+        """UsageError: a column that was in no record."""
+        for name in self._lacking.values():
+            raise UsageError(f"no record has a column {printable(name)}")
+
+
 class _First(Iterable[_T]):
     """The first items, all if ``most`` is None; ``left`` counts the others, which are read too:
     what they show of the log is reported."""
@@ -277,14 +308,14 @@ def _chosen(output: Output, known: Sequence[str], view: Sequence[str] | None) ->
 
 
 def _object_lines(
-    records: Iterable[Mapping[str, Any]], output: Output, known: Sequence[str]
+    records: Iterable[Mapping[str, Any]], output: Output, known: Sequence[str], met: _Met
 ) -> Iterator[str]:
     if output.columns is None:
         for record in records:
             yield json_text(record) + "\n"
         return
     columns = list(output.columns)
-    pick = picker(columns, known or columns)
+    pick = met.noting(picker(columns, known or columns), columns)
     for record in records:
         pairs = zip(columns, pick(record), strict=True)
         yield json_text({name: cell for name, cell in pairs if cell is not ABSENT}) + "\n"

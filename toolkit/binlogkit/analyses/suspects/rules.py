@@ -129,9 +129,7 @@ class Suspect:
         elif len(files) == 1:
             words += ["--start-position", str(first["pos"]), "--stop-position"]
             words += [str(last["end_pos"]), "--thread", str(first["thread_id"])]
-            words += [
-                word for name in names for word in ("--table", written_table_name(*name))
-            ]
+            words += [word for name in names for word in ("--table", written_table_name(*name))]
             words += ["--op", self.op] if self.op in ("update", "delete") else []
         else:
             return None

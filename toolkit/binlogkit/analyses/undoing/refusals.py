@@ -36,7 +36,10 @@ _ADVICE = tuple(
             r"the name of column .+ is not known",
             "give the definitions with --schema FILE.sql or --schema-from DSN",
         ),
-        (r"a change that belongs to it is refused", "see what the others are refused for"),
+        (
+            r"a change that belongs to it is refused",
+            "see what the others are refused or skipped for",
+        ),
         (r"TRUNCATE logs no rows", _FROM_CREATION),
         (r"unknown rows of .+ were deleted with it", _FROM_CREATION),
         (r"the value of .+ before the change is not in the image", _FROM_CREATION),
