@@ -91,7 +91,7 @@ def test_a_table_map_that_fits_no_table() -> None:
     """Its table has no schema, and the audit tells the damage."""
     broken = bytes(6) + b"\1\0" + b"\1d\0" + b"\1t\0" + b"\1\xf6" + b"\0" + b"\0"
     audit = bk.open(log_of([(TABLE_MAP, broken)]), on_damage="report").audit()
-    assert any("metadata" in f["finding"] for f in audit["integrity"].to_pylist())
+    assert any("metadata" in f["found"] for f in audit["integrity"].to_pylist())
 
 
 def test_text_of_mysqlbinlog_that_is_no_utf8() -> None:

@@ -83,7 +83,8 @@ def test_live_tables(restarted: Server, tmp_path: Path, monkeypatch: pytest.Monk
                 with suppress(UndeterminedError):  # it was not there yet
                     state = live.state(table, at=moment)
                     wanted = log.state(table, at=(moment.file, moment.pos))
-                    assert state.determined == wanted.determined, (table, moment)
+                    later = "made_later" in wanted.findings["finding"].to_pylist()
+                    assert state.determined == wanted.determined or later, (table, moment)
                     assert [*state.records()] == [*wanted.records()], (table, moment)
                     compared += state.determined
     assert compared > 15
