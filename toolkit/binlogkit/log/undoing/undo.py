@@ -66,7 +66,7 @@ def _stated(
     found.chosen = chosen(selection.changes)
     if not len(found):
         told = "no change was chosen: none passes all of the filters"
-        warnings.warn(told, UnmetWarning, stacklevel=5)
+        warnings.warn(told, UnmetWarning, stacklevel=4)
     found.assumes = assumed(log, selection.newest)
     found.gaps = tuple(str(gap) for gap in selection.gaps if _concerns(gap, wanted))
     if found.gaps and not despite_gaps:
