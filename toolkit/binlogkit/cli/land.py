@@ -97,7 +97,8 @@ def command(
         note(line)
     for table, rows in sorted(arrived.rows.items()):
         note(f"{rows} rows of {table}")
-    note(f"{len(arrived.spans)} logs in {arrived.batches} batches, {arrived.files} files")
+    images = " (an update has two rows)" * bool(arrived.rows)
+    note(f"{len(arrived.spans)} logs in {arrived.batches} batches, {arrived.files} files{images}")
     for one in arrived.current:
         if one.how in ("merged", "replayed"):
             note(f"{one.table}: {one.how}, {one.written} rows written, {one.deleted} deleted")
