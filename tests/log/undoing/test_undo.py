@@ -159,6 +159,15 @@ def test_a_notebook_shows_the_scripts_first_rows(title: str) -> None:
     assert f"<td>{first['pos']}</td>" in page.split("<tr>")[2]
 
 
+@pytest.mark.parametrize("title", ["undo", "redo"])
+def test_where_nothing_is_chosen_that_is_said(title: str) -> None:
+    log = bk.open([str(path) for path in logs("8.0-row-full", "incident")])
+    with pytest.warns(UnmetWarning, match="no change was chosen") as found:
+        plans = getattr(log, title)(table="shop.orders", where={"id": 99999})
+    assert found[0].filename == __file__ and len(found) == 1
+    assert "none was chosen" in repr(plans) and "none was chosen" in plans._repr_html_()
+
+
 def test_a_notebook_escapes_names_and_values() -> None:
     field = pa.field("<script>", pa.string(), metadata={"binlogkit:kind": "text"})
     batch = batch_of(

@@ -81,9 +81,12 @@ def unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
     return [*told, *transactions_unmet(log, filters, nothing=nothing)]
 
 
-def warn_of_unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool, level: int = 3) -> None:
-    """Issue the warnings. ``level``: stack level of the user's call, 3 for our caller's."""
-    for text in unmet(log, filters, nothing=nothing):
+def warn_of_unmet(
+    log: Read, filters: Mapping[str, Any], *, nothing: bool, level: int = 3, otherwise: str = ""
+) -> None:
+    """Issue the warnings. ``level``: stack level of the user's call, 3 for our caller's;
+    ``otherwise``: what to say where there was nothing, and no filter by itself says why."""
+    for text in unmet(log, filters, nothing=nothing) or [otherwise] * (nothing and bool(otherwise)):
         warnings.warn(printable(text), UnmetWarning, stacklevel=level)
 
 

@@ -44,6 +44,9 @@ Frame: TypeAlias = "pd.DataFrame | pa.Table"
 _GLANCE = 16 << 20  # bytes of logs that a notebook reads at most to show their tables
 
 
+_NOT_CHOSEN = "no change was chosen: none passes all of the filters"
+
+
 class Log(Streams):
     """One log, or several read together in order: as frames, states, plans and reports.
 
@@ -428,7 +431,7 @@ class Log(Streams):
             by_transaction=by_transaction,
             **filters,
         )
-        warn_of_unmet(log, filters, nothing=not len(plans))
+        warn_of_unmet(log, filters, nothing=not len(plans), otherwise=_NOT_CHOSEN)
         return plans
 
     def _whole(self) -> Log:
@@ -447,7 +450,7 @@ class Log(Streams):
 
         log = self._whole()
         plans = redo_of(log, despite_gaps=despite_gaps, by_transaction=by_transaction, **filters)
-        warn_of_unmet(log, filters, nothing=not len(plans))
+        warn_of_unmet(log, filters, nothing=not len(plans), otherwise=_NOT_CHOSEN)
         return plans
 
     def audit(self, **filters: Unpack[FilterArgs]) -> Audit:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from binlogkit.errors import GapError, UnmetWarning, UsageError
+from binlogkit.errors import GapError, UsageError
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.undoing.cascaded import Children
 from binlogkit.log.undoing.dependents import Others
@@ -64,9 +63,6 @@ def _stated(
     if selection.newest >= CASCADES_LOGGED:
         found.references = selection.references_of(found.tables)
     found.chosen = chosen(selection.changes)
-    if not len(found):
-        told = "no change was chosen: none passes all of the filters"
-        warnings.warn(told, UnmetWarning, stacklevel=4)
     found.assumes = assumed(log, selection.newest)
     found.gaps = tuple(str(gap) for gap in selection.gaps if _concerns(gap, wanted))
     if found.gaps and not despite_gaps:
