@@ -34,7 +34,6 @@ COMMANDS = [
     ("rows",),
     ("transactions",),
     ("state",),
-    ("diff", "--table", "stmts.val", "--from", "4"),
     ("life", "--table", "stmts.val", "--key", "1"),
     ("audit", "--section", "by_table"),
 ]

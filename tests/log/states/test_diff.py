@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import binlogkit as bk
+from binlogkit.cli import run
 from binlogkit.rows.filters import written_table_name
 from binlogkit_fixtures import golden
 
@@ -123,6 +129,30 @@ def test_as_a_frame() -> None:
     frame = found.frame()
     assert len(frame) == found.rows.num_rows and set(frame["difference"]) == {"added"}
     assert frame["after.id"].tolist() == [r["after"]["id"] for r in found.records()]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "arrow"])
+def test_files_have_the_tables_columns(form: str, tmp_path: Path) -> None:
+    """Also cells that are no values: zero dates, whose text csv has."""
+    (path,) = golden.case("8.0-row-full", "types").binlogs
+    out = tmp_path / f"d.{form}"
+    words = ["--table", "types.timestamps", "--from", "4", "--output", str(out)]
+    assert run(["diff", str(path), *words]) == 0
+    records = list(bk.open(path).diff("types.timestamps", 4).records())
+    if form == "csv":
+        rows = list(csv.DictReader(io.StringIO(out.read_text("utf-8"))))
+        names = [n for n in rows[0] if n.startswith("after.") and n != "after._cells"]
+        zero = [(i, n) for i, r in enumerate(records) for n, v in r["after"].items()
+                if str(v).startswith("0000")]  # fmt: skip
+        assert zero and all(rows[i][f"after.{n}"] == records[i]["after"][n] for i, n in zero)
+        assert all("no_arrow_value" in rows[i]["after._cells"] for i, _ in zero)
+    else:
+        table = pq.read_table(out) if form == "parquet" else pa.ipc.open_stream(out).read_all()
+        names = [n for n in table.column_names if n.startswith("after.") and n != "after._cells"]
+        assert any(pa.types.is_timestamp(table.schema.field(n).type) for n in names)
+        assert table.num_rows == len(records)
+        assert table["after.id"].to_pylist() == [r["after"]["id"] for r in records]
+    assert [n.removeprefix("after.") for n in names] == [*records[0]["after"]]
 
 
 def test_a_table_that_got_its_name_between() -> None:

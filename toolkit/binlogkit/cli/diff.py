@@ -41,10 +41,12 @@ def command(**arguments: Any) -> int:
     """One record per row that was added, removed or changed between two points.
 
     Rows are compared by the table's key; without one they are a multiset, with counts. A row of
-    which the log does not determine enough to compare it is uncertain.
+    which the log does not determine enough to compare it is uncertain. csv, Parquet and Arrow have
+    the table's columns: before.total, after.total, and so on.
     """
+    from binlogkit.frames.tables import plain_batches
     from binlogkit.reports.changes import change_text, with_changes
-    from binlogkit.reports.output import write_records
+    from binlogkit.reports.output import write_batches, write_records
 
     arrow_without_pandas()
     output = output_of(arguments)
@@ -56,8 +58,11 @@ def command(**arguments: Any) -> int:
     view = ["difference", "changes"]
     view += ["count"] * (not found.key) + ["uncertain"] * bool(found.uncertain)
     words = partial(change_text, key=found.key or ())
-    records, declared = with_changes(found.records(), DIFFERENCE, output, words)
-    write_records(records, output, declared=declared, view=view)
+    if output.typed:
+        write_batches(*plain_batches(found.typed()), output)
+    else:
+        records, declared = with_changes(found.records(), DIFFERENCE, output, words)
+        write_records(records, output, declared=declared, view=view)
 
     def concerns(file: str, pos: int | None) -> bool:
         return any(state.reach.concerns(file, pos) for state in (found.before, found.after))

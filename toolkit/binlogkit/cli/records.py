@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 Record: TypeAlias = Mapping[str, Any]
-_TYPED = ("csv", "parquet", "arrow")
 _ROWS = """One record per row change.
 
     csv, Parquet and Arrow of one --table have its columns: before.total, after.total, and so on.
@@ -99,8 +98,7 @@ def _typed(log: Log, filters: FilterArgs, output: Output) -> tuple[pa.Schema, Ba
     from binlogkit.rows.filter_args import texts
 
     tables = texts("table", filters.get("table"))
-    whole = {"before", "after", "changes"} & set(output.columns or ())
-    if output.format not in _TYPED or len(tables) != 1 or whole:
+    if not output.typed or len(tables) != 1:
         return None
     others = cast("RowFilterArgs", {n: v for n, v in filters.items() if n != "table"})
     return typed_rows(log, tables[0], **others)

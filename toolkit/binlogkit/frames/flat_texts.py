@@ -33,12 +33,11 @@ def with_texts(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
     if "raw" in schema.names:
         for name, cells in _special_cells(batch).items():
             _put(texts, name, cells)
-    if CELLS in schema.names and schema.field(CELLS).type == CELLS_TYPE:
-        rows = batch.column(CELLS)
-        for name, cells in _told_cells(rows).items():
-            _put(texts, name, cells)
-        if CELLS in texts:
-            texts[CELLS] = _as_json(rows)
+    for own in [f.name for f in schema if f.type == CELLS_TYPE and f.name.endswith(CELLS)]:
+        for name, cells in _told_cells(batch.column(own)).items():
+            _put(texts, f"{own.removesuffix(CELLS)}{name}", cells)
+        if own in texts:
+            texts[own] = _as_json(batch.column(own))
     return pa.RecordBatch.from_arrays([*texts.values()], names=[*texts])
 
 

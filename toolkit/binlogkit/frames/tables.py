@@ -103,6 +103,12 @@ def _small(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     return (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
 
 
+def plain_batches(table: pa.Table) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """A table's schema and batches as files have them: text as such."""
+    schema = with_times(_empty(table.schema), ()).schema
+    return schema, (with_times(batch, ()) for batch in table.to_batches())
+
+
 def with_times(batch: pa.RecordBatch, declared: Fields) -> pa.RecordBatch:
     """The batch, columns that are ``declared`` as times as timestamps in UTC, with how many digits
     of a second they have (``binlogkit:scale``); dictionary-encoded text as text."""

@@ -77,6 +77,12 @@ class Output:
         return self.format == "table" and is_terminal(self.path)
 
     @property
+    def typed(self) -> bool:
+        """Whether it is a file that has one table's own columns, not its images as JSON."""
+        images = {"before", "after", "changes"} & set(self.columns or ())
+        return self.format in ("csv", "parquet", "arrow") and not images
+
+    @property
     def most(self) -> int | None:
         """How many records are written, None for all."""
         default = SCREENFUL if self.on_terminal and not self.live else None

@@ -112,24 +112,30 @@ class TableDifference(Overviewed):
             rows,
         )
 
-    def frame(self, *, decimals: Decimals = "exact") -> pd.DataFrame:
-        """As pandas: ``difference``, ``count``, ``changed``, ``uncertain``, and the table's columns
-        at both points, ``before.id``, ``after.id`` …; unknown cells are missing.
-
-        ``decimals``: ``exact`` or ``float``.
-        """
+    def typed(self) -> pa.Table:
+        """``difference``, ``count``, ``changed``, ``uncertain``, and the table's columns at both
+        points, ``before.id``, ``after.id`` …; where a row has a cell that is neither a value nor
+        NULL, also ``before._cells``, ``after._cells`` (docs/records.md, "state")."""
+        import numpy as np
         import pyarrow as pa
 
-        from binlogkit.frames.natural import natural
+        from binlogkit.frames.flat_cells import with_cells
 
         plain = self.rows.select(["difference", "count", "changed", "uncertain"])
-        for image in _IMAGES:
-            column = self.rows[image].combine_chunks()
-            names = [f"{image}.{field.name}" for field in column.type]
-            for name, cells, field in zip(names, column.flatten(), column.type, strict=True):
-                plain = plain.append_column(pa.field(name, cells.type, metadata=field.metadata),
-                                            cells)  # fmt: skip
-        return natural(plain, decimals=decimals)
+        pairs = zip(_IMAGES, (self.before, self.after), self._compared.there, strict=True)
+        for image, state, there in pairs:
+            here = state.rows.take(pa.array(there[there >= 0]))
+            places = pa.array(np.cumsum(there >= 0) - 1, mask=there < 0)
+            flat = with_cells(here).take(places)
+            for field, column in zip(flat.schema, flat.columns, strict=True):
+                plain = plain.append_column(field.with_name(f"{image}.{field.name}"), column)
+        return plain
+
+    def frame(self, *, decimals: Decimals = "exact") -> pd.DataFrame:
+        """The same as pandas. ``decimals``: ``exact`` or ``float``."""
+        from binlogkit.frames.natural import natural
+
+        return natural(self.typed(), decimals=decimals)
 
 
 def difference_of(
