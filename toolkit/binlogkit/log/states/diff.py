@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.filter_warnings import warn_of_unknown
@@ -182,16 +182,7 @@ def _earlier(
             before = boundary.name
     if written_table_name(*before) in there:
         return states.at(first, written_table_name(*before), read=before == name)
-    state = states.at(first, written_table_name(*name))
-    known = _but_beginning(state.findings)
-    return replace(state, findings=known, rows_determined=all(known["determined"].to_pylist()))
-
-
-def _but_beginning(findings: pa.Table) -> pa.Table:
-    """The findings of a table that did not exist."""
-    import pyarrow.compute as pc
-
-    return findings.filter(pc.not_equal(findings["finding"], "no_beginning"))
+    return states.at(first, written_table_name(*name))
 
 
 def _findings(one: TableState, other: TableState, *, same: bool) -> pa.Table:

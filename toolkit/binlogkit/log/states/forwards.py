@@ -268,7 +268,7 @@ class States:
                 based = False
                 notes.append(noted(RESTARTED, _RESTARTED.format(start.name)))
         later = None if based else self._mentions().made_after(name, reach)
-        if later is not None:
+        if later is not None and self.sound_before(name, later.seq):
             rows, findings, doubts, replayed_well = rows[:0], findings[:0], [], True
             notes.append(noted("made_later", _MADE_LATER.format(later.file, later.pos)))
         return assembled(

@@ -47,19 +47,27 @@ class Mentions:
             counted = [boundary for _, tx, boundary in mentions if reach.counts(tx)]
             last = (counted or [None])[-1]
             gone = last is not None and last.action in _ENDS and last.new_name != name
-            if not (self.made_after(name, reach) if not counted else gone):
+            if not (self._unproved(name) if not counted else gone):
                 wanted.append(name)
         return [written_table_name(*name) for name in sorted(wanted)]
 
     def made_after(self, name: TableId, reach: Reach) -> Boundary | None:
-        """What creates the table after the point, where its first mention does, or shows that it
-        was not there."""
-        mentions = self._of.get(name)
-        if mentions is None or any(reach.counts(tx) for _, tx, _ in mentions):
+        """What creates the table after the point, where its first mention does: so it was not
+        there, unless something between is missing."""
+        if any(reach.counts(tx) for _, tx, _ in self._of.get(name, ())):
             return None
-        first = mentions[0][0]
-        made = next((b for seq, _, b in mentions if b is not None and seq == first), mentions[0][2])
-        return made if _makes(made, name) else None
+        made = self._first(name)
+        return made if made is not None and _makes(made, name) else None
+
+    def _unproved(self, name: TableId) -> bool:
+        """Whether its first mention shows no table before it."""
+        first = self._first(name)
+        return first is not None and (_makes(first, name) or _drops_if_there(first))
+
+    def _first(self, name: TableId) -> Boundary | None:
+        """The statement that is a table's first mention, None if that is a change, or none is."""
+        mentions = self._of.get(name, [])
+        return next((b for seq, _, b in mentions if b is not None and seq == mentions[0][0]), None)
 
 
 def _named(boundary: Boundary, known: Iterable[TableId]) -> Iterator[TableId]:
@@ -72,10 +80,11 @@ def _named(boundary: Boundary, known: Iterable[TableId]) -> Iterator[TableId]:
             yield name
 
 
-def _makes(boundary: Boundary | None, name: TableId) -> bool:
-    """Whether the table did not exist before the boundary, as far as it shows."""
-    if boundary is None or boundary.conditional:
-        return False
-    if boundary.action == "drop":
-        return _IF_EXISTS.search(boundary.statement) is not None
-    return boundary.action == "create" or boundary.new_name == name
+def _makes(boundary: Boundary, name: TableId) -> bool:
+    """Whether a statement shows that the table did not exist before it."""
+    made = boundary.action == "create" or boundary.new_name == name
+    return made and not boundary.conditional
+
+
+def _drops_if_there(boundary: Boundary) -> bool:
+    return boundary.action == "drop" and _IF_EXISTS.search(boundary.statement) is not None
