@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from typing import BinaryIO
 
 import pytest
 
@@ -66,6 +68,18 @@ def test_where_nothing_comes_yet(told: bool, listed: int, expected: int) -> None
         assert place_of(server) == ("a.000001", expected)
 
 
+@contextmanager
+def behind_the_head(server: FakeServer) -> Iterator[BinaryIO]:
+    """The log that a tail gives from right behind its head."""
+    connect = partial(ReplicationClient, server.settings, Identity())
+    tail = tail_of(connect, ("a.000001", HEAD), Stop(), wait=False, patience=5.0, lost=None)
+    carrier = tail.next_log()
+    assert carrier is not None
+    with carrier.open() as file:
+        yield file
+    tail.close()
+
+
 def test_a_head_is_asked_for_again() -> None:
     """Behind position 4 a log's own format description is needed: a killed dump has none."""
 
@@ -75,14 +89,9 @@ def test_a_head_is_asked_for_again() -> None:
             return first
         return [*log("a.000001", bytes(9)), END]
 
-    with FakeServer(script, [("a.000001", HEAD + 32)]).running() as server:
-        connect = partial(ReplicationClient, server.settings, Identity())
-        tail = tail_of(connect, ("a.000001", HEAD), Stop(), wait=False, patience=5.0, lost=None)
-        carrier = tail.next_log()
-        assert carrier is not None
-        with carrier.open() as file:
-            assert file.read(HEAD)[4:] == FDE
-        tail.close()
+    fake = FakeServer(script, [("a.000001", HEAD + 32)])
+    with fake.running() as server, behind_the_head(server) as file:
+        assert file.read(HEAD)[4:] == FDE
 
 
 def test_what_follows_right_behind_a_head() -> None:
@@ -93,13 +102,8 @@ def test_what_follows_right_behind_a_head() -> None:
             return [*log("a.000001"), END]
         return [b"\0" + rotate("a.000001", dump.position), b"\0" + GTID, END]
 
-    with FakeServer(script, [("a.000001", HEAD + len(GTID))]).running() as server:
-        connect = partial(ReplicationClient, server.settings, Identity())
-        tail = tail_of(connect, ("a.000001", HEAD), Stop(), wait=False, patience=5.0, lost=None)
-        carrier = tail.next_log()
-        assert carrier is not None
-        with carrier.open() as file:
-            assert file.read(HEAD)[4:] == FDE
-            assert file.read(1 << 10) == GTID
-            assert file.read(1 << 10) == b""
-        tail.close()
+    fake = FakeServer(script, [("a.000001", HEAD + len(GTID))])
+    with fake.running() as server, behind_the_head(server) as file:
+        assert file.read(HEAD)[4:] == FDE
+        assert file.read(1 << 10) == GTID
+        assert file.read(1 << 10) == b""

@@ -123,3 +123,18 @@ def _zeros(rows: int) -> pa.Buffer:
 @lru_cache(64)
 def _one(text: str) -> pa.Array:
     return text_array([text])
+
+
+def lists(
+    owner: np.ndarray[Any, Any],
+    values: pa.Array,
+    mask: np.ndarray[Any, Any],
+    kind: pa.DataType | None = None,
+) -> pa.ListArray:
+    """One list for each row, of its values, in order; null by the mask; ``kind``: its type."""
+    ends = np.cumsum(np.bincount(owner, minlength=len(mask)))
+    offsets = numbers(np.append(0, ends), pa.int32())
+    none = None
+    if mask.any():
+        none = pa.Array.from_buffers(pa.bool_(), len(mask), [None, bits(mask)])
+    return pa.ListArray.from_arrays(offsets, values, type=kind, mask=none)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from binlogkit.frames.arrays import lists
 from binlogkit.frames.fields.field import arrow_schema, names
 from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.frames.schema import CellState
@@ -143,17 +144,9 @@ def _cells(parts: dict[str, Any], kind: pa.DataType) -> pa.StructArray:
     return pa.StructArray.from_arrays([parts[f.name].cast(f.type) for f in fields], fields=fields)
 
 
-def lists_of(at: Integers, values: pa.Array, size: int) -> pa.ListArray:
-    """So many lists, empty where nothing is; ``at``: in which each value is, rising."""
-    ends = np.append(0, np.cumsum(np.bincount(at, minlength=size)))
-    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
-
-
 def _lists(at: Integers, values: pa.Array, size: int, kind: pa.DataType) -> pa.ListArray:
     """So many lists, NULL where nothing is; ``at``: in which each value is."""
     if (np.diff(at) < 0).any():
         order = np.argsort(at, kind="stable")
         at, values = at[order], values.take(pa.array(order))
-    counts = np.bincount(at, minlength=size)
-    ends = pa.array(np.append(0, np.cumsum(counts)), pa.int32())
-    return pa.ListArray.from_arrays(ends, values, type=kind, mask=pa.array(counts == 0))
+    return lists(at, values, np.bincount(at, minlength=size) == 0, kind)

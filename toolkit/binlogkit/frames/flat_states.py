@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit._kernel.temporal import MAX_HOUR
+from binlogkit.frames.arrays import lists
 from binlogkit.frames.fields.field import arrow_type
 from binlogkit.frames.flat_cells import (
     CELLS,
     CELLS_TYPE,
     flat_name,
-    lists_of,
     raw_of,
     states_of,
     with_cells,
@@ -111,7 +111,8 @@ def _rows(batch: pa.RecordBatch | pa.Table, fields: Sequence[pa.Field]) -> pa.Re
     odd = np.flatnonzero(np.asarray(states.is_valid()))
     names = pa.array([field.name for field in fields], pa.string())
     count = max(len(fields), 1)
-    unknown = lists_of(odd[absent // count], names.take(pa.array(absent % count)), size)
+    which = names.take(pa.array(absent % count))
+    unknown = lists(odd[absent // count], which, np.zeros(size, np.bool_))
     states = pa.ListArray.from_arrays(states.offsets, pa.array(flat), mask=states.is_null())
     raw = raw_of(
         [told.append_column("image", pa.repeat(_AFTER, len(told)))], size, arrow_type("raw")

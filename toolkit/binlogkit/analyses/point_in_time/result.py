@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from binlogkit.analyses.point_in_time.cells import STORED_PARTS, known, parts_of, unknown
 from binlogkit.analyses.point_in_time.chunk import PLACES, STORED
-from binlogkit.analyses.point_in_time.codes import Flags, Integers, decoded
+from binlogkit.analyses.point_in_time.codes import Flags, decoded
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows
 from binlogkit.errors import UsageError
+from binlogkit.frames.arrays import lists
 from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.schema import CellState
 
@@ -153,13 +154,6 @@ def _raw(
     order = pa.array(np.argsort(owner, kind="stable"))
     values = pa.concat_tables(parts).take(order).cast(pa.schema(fields)).to_struct_array()
     return lists(np.sort(owner), values.combine_chunks(), ~np.isin(np.arange(size), owner))
-
-
-def lists(owner: Integers, values: pa.Array, mask: Flags) -> pa.Array:
-    """One list for each row, of its values, in order; null by the mask."""
-    offsets = np.append(0, np.cumsum(np.bincount(owner, minlength=len(mask)))).astype(np.int32)
-    found = pa.array(mask) if mask.any() else None
-    return pa.ListArray.from_arrays(pa.array(offsets), values, mask=found)
 
 
 def name_lists(names: Sequence[str], flags: Flags) -> pa.Array:

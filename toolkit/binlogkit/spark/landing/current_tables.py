@@ -306,9 +306,8 @@ class _New:
     @property
     def told(self) -> dict[str, Any]:
         """Facts that show later whether something else has changed."""
-        versions = self._ledger.joined.schemas.get(self._name, [])
         masks = [mask.text for mask in self._ledger.masks.masks]
-        return {"gaps": self.gaps, "versions": len(versions), "masks": masks}
+        return {"gaps": self.gaps, "masks": masks}
 
     def ordinary(self, known: Mapping[str, Any]) -> bool:
         """Whether only row changes came, after what is known, and no other doubts exist."""
