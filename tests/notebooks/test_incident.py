@@ -50,14 +50,12 @@ print(json.dumps({
     "by time": [record["values"] for record in by_time.records()],
     "weak": [finding["finding"] for finding in weak],
     "later": sorted(set(later["before.id"].tolist())),
-    "refused": len(plans) - len(forced),
-    "free": sorted(key_of(plan)[0] for plan in free),
-    "colliding": sorted(row["id"] for row in conflicts),
-    "still as left": {row["id"]: row["still as left"] for row in conflicts},
+    "plans": sorted(key_of(plan)[0] for plan in plans if not plan["refused"]),
+    "goes back": {row["id"]: row["goes back"].split(", ") for row in edited},
+    "is kept": {row["id"]: row["is kept"].split(", ") for row in edited},
     "restored": [[list(key), row] for key, row in restored.items()],
     "as before": as_before,
     "script": script,
-    "proposal": list(sql.script(proposal)),
     "without meant": sorted(key_of(plan)[0] for plan in without_meant),
     "limits": limits["limit"].tolist(),
     "text only": len(text_dml),
@@ -165,27 +163,34 @@ def test_the_clock_gives_the_same_table_and_says_what_weakens_it(run: Run, truth
 
 
 @pytest.mark.gate(1)
-def test_later_edits_collide(run: Run, truth: Truth) -> None:
+def test_later_edits_are_kept(run: Run, truth: Truth) -> None:
     edited, after, end = truth.edited, truth.rows("after"), truth.rows("end")
     assert edited
-    assert run.found["colliding"] == run.found["later"] == sorted(edited)
-    assert run.found["free"] == sorted(set(truth.hit) - set(edited))
-    assert run.found["refused"] == 0
+    assert run.found["plans"] == sorted(truth.hit)
+    assert run.found["later"] == sorted(edited)
     touched = [column for column, n in run.found["changed"].items() if n]
+    assert run.found["goes back"].keys() == {str(key) for key in edited}
     for key in edited:
         same = [c for c in touched if end[key][c] == after[key][c]]
-        assert run.found["still as left"][str(key)].split(", ") == same
+        kept = [c for c in touched if c not in same and c != "updated_at"]
+        assert run.found["goes back"][str(key)] == same
+        assert run.found["is kept"][str(key)] == kept
 
 
 @pytest.mark.gate(1)
 def test_the_rehearsal_restores_the_rows(run: Run, truth: Truth) -> None:
-    before, after = truth.rows("before"), truth.rows("after")
+    before, end = truth.rows("before"), truth.rows("end")
     restored = {key: row for (key,), row in run.found["restored"]}
-    assert restored == {key: before[key] for key in run.found["free"]}
-    assert all(row != after[key] for key, row in restored.items())
-    assert run.found["as before"] == len(restored)
+    assert restored == {key: _merged(run, key, before[key], end[key]) for key in truth.hit}
+    assert run.found["as before"] == len(truth.hit) - len(truth.edited)
     meant = {key for key, row in before.items() if row["customer_id"] == 17}
-    assert run.found["without meant"] == sorted(set(run.found["free"]) - meant)
+    assert run.found["without meant"] == sorted(set(truth.hit) - meant)
+
+
+def _merged(run: Run, key: Any, before: dict[str, Any], end: dict[str, Any]) -> dict[str, Any]:
+    """A row as it was, but for what a later edit set."""
+    back = run.found["goes back"].get(str(key))
+    return before if back is None else end | {column: before[column] for column in back}
 
 
 @pytest.mark.gate(1)
@@ -216,13 +221,13 @@ def test_a_log_without_a_record_gives_the_same_findings(
     assert found["gtid"] == truth.gtid
     assert sorted(found["hit"]) == sorted(truth.hit)
     assert found["before"] == truth.table("before").records()
-    assert found["colliding"] == sorted(truth.edited)
+    assert found["later"] == sorted(truth.edited)
 
 
 @pytest.mark.server
 @pytest.mark.gate(1)
-def test_its_scripts_repair_a_real_server(run: Run, truth: Truth) -> None:
-    """The table as it stands at the end of the log, both scripts, and the server's SELECT."""
+def test_its_script_repairs_a_real_server(run: Run, truth: Truth) -> None:
+    """The table as it stands at the end of the log, the script, and the server's SELECT."""
     before, end, table = truth.rows("before"), truth.rows("end"), truth.table("end")
     spec = ServerSpec(truth.case.settings.series, {"log-bin": "binlog"})
     with start(spec) as server, server.connect() as session, session.cursor() as cursor:
@@ -233,21 +238,15 @@ def test_its_scripts_repair_a_real_server(run: Run, truth: Truth) -> None:
         marks = ", ".join(["%s"] * len(table.columns))
         cursor.executemany(f"INSERT INTO orders VALUES ({marks})", table.rows)
         session.commit()
-        for name in ("script", "proposal"):
-            script = run.found[name]
-            assert _verdict(cursor, script).startswith("rolled back, all well")
-            commit = [line.replace("@bk_commit = 0;", "@bk_commit = 1;") for line in script]
-            assert _verdict(cursor, commit) == "committed"
+        script = run.found["script"]
+        assert _verdict(cursor, script).startswith("rolled back, all well")
+        commit = [line.replace("@bk_commit = 0;", "@bk_commit = 1;") for line in script]
+        assert _verdict(cursor, commit).startswith("committed")
         now = {r["id"]: r for r in read_tables(session, ["shop"])[TABLE].records()}
     for key, row in end.items():
-        if key in run.found["free"]:
-            assert now[key] == before[key]
-        elif key in run.found["colliding"]:
-            left = run.found["still as left"][str(key)].split(", ")
-            expected = row | {c: before[key][c] for c in left}
-            assert now[key] | {"updated_at": None} == expected | {"updated_at": None}
-        else:
-            assert now[key] == row
+        expected = _merged(run, key, before[key], row) if key in truth.hit else row
+        edited = {"updated_at": None} if key in truth.edited else {}
+        assert now[key] | edited == expected | edited
 
 
 def _verdict(cursor: Any, script: list[str]) -> str:

@@ -31,7 +31,8 @@ def notebook(request: pytest.FixtureRequest) -> Path:
 
 
 def test_there_is_a_notebook() -> None:
-    assert [path.name for path in NOTEBOOKS] == ["cache.ipynb", "incident.ipynb", "platform.ipynb"]
+    names = ["cache", "damaged", "dropped", "incident", "platform"]
+    assert [path.stem for path in NOTEBOOKS] == names
 
 
 def test_it_is_committed_as_written_not_as_run(notebook: Path) -> None:

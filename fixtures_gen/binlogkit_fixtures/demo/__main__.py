@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +20,15 @@ from rich.text import Text
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError, printable
+from binlogkit_fixtures import matrices
+from binlogkit_fixtures.demo.checks import Checked, check_all
 from binlogkit_fixtures.demo.logs import Case, Logs, find_judge, make_logs
 from binlogkit_fixtures.demo.pipeline import CELLS, arrivals
-from binlogkit_fixtures.demo.truth import check_tables
 from binlogkit_fixtures.oracle import Oracle
 
 WIDTH = 110
 INCIDENT = ("8.0-row-full", "incident")
 VICTIM = "shop.orders"
-SHOWN_STATEMENTS = 3
 QUERY = f"SELECT status, COUNT(*) AS orders, SUM(total) AS total FROM {VICTIM} GROUP BY status"
 PATIENCE = 120.0
 
@@ -43,39 +46,25 @@ class Demo:
     def run(self) -> int:
         """All steps; 0 when everything agreed."""
         oracle, why = find_judge()
-        logs = self.servers(oracle)
-        case = logs.case(*INCIDENT)
-        self.frames(logs)
-        self.audit(case)
-        self.rebuild(logs, case)
-        self.judge(logs, oracle, why)
-        script = self.undo(case)
-        report = self.report(case)
+        self.heading("An incident")
+        first = self.played(oracle, INCIDENT[:1])
+        case = first.case(*INCIDENT)
+        self.incident(case, served=first.runner is not None)
         self.live(case)
-        self.pipeline(logs)
-        self.heading("Where everything is")
-        places = [
-            ("the logs, each with its manifest", logs.cases[0].folder.parents[1]),
-            ("the evidence report", report),
-            ("the undo script", script),
-            ("the tables that landed", self.out / "lake"),
-        ]
-        for what, place in places:
-            self.say(f"  {what}: {place}")
-        return self.end()
+        logs = self.rest(oracle, first)
+        checked = self.matrix(logs, oracle, why)
+        self.pipeline(logs, drill=True)
+        self.verdict(checked)
+        self.next(case)
+        return 1 if self.failures else 0
 
     def only_pipeline(self, cells: Sequence[str]) -> int:
         """Logs from servers of these cells, landed and asked; 0 when everything agreed."""
         oracle, _ = find_judge()
-        self.pipeline(self.servers(oracle, cells), step=2)
-        self.say(f"\n  the tables that landed: {self.out / 'lake'}")
-        return self.end()
-
-    def end(self) -> int:
-        """What failed; the exit status."""
-        self.say(f"  all of it took {time.monotonic() - self.begin:.0f} s")
-        for failure in self.failures:
-            self.say(f"!! {failure}")
+        self.heading("Real servers write binary logs")
+        self.pipeline(self.played(oracle, cells), drill=False)
+        self.verdict([])
+        self.say(f"The tables that landed: {self.out / 'lake'}")
         return 1 if self.failures else 0
 
     def heading(self, text: str) -> None:
@@ -87,7 +76,20 @@ class Demo:
         """A line; nothing in it is markup."""
         self.console.print(Text("\n".join(printable(line) for line in text.split("\n"))))
 
-    def table(self, rows: list[dict[str, Any]], right: tuple[str, ...] = ()) -> None:
+    def shell(self, purpose: str, *argv: str, until: str = "") -> None:
+        """A command as a user would type it, and what it prints, up to a line ``until``."""
+        from binlogkit.cli import run
+
+        self.say(f"\n{purpose}\n$ {shlex.join(('binlogkit', *argv))}")
+        sys.stdout.flush()
+        printed = io.StringIO()
+        with redirect_stdout(printed) if until else nullcontext():
+            status = run([*argv])
+        if until:
+            self.say(printed.getvalue().split(f"\n{until}\n")[0].rstrip() + "\n…")
+        self.expect(status == 0, f"binlogkit {argv[0]} ended with status {status}")
+
+    def table(self, rows: list[dict[str, Any]], right: Iterable[str] = ()) -> None:
         """Records as a table."""
         table = Table(show_edge=False, header_style="bold")
         for name in rows[0]:
@@ -96,9 +98,17 @@ class Demo:
             table.add_row(*(Text(printable(str(value))) for value in row.values()))
         self.console.print(table)
 
-    def servers(self, oracle: Oracle | None, cells: Sequence[str] = ()) -> Logs:
-        """Step 1: real servers play the scenarios, in all cells or in these."""
-        self.heading("1. Real servers write binary logs")
+    def progress(self) -> Progress:
+        """A progress bar on standard error."""
+        return Progress(console=Console(stderr=True), transient=True)
+
+    def expect(self, holds: bool, failure: str) -> None:
+        """Remember what went wrong."""
+        if not holds:
+            self.failures.append(failure)
+
+    def played(self, oracle: Oracle | None, cells: Sequence[str]) -> Logs:
+        """Real servers play the scenarios in these cells."""
         begin = time.monotonic()
         logs = make_logs(self.out / "logs", oracle, self.runner, cells)
         if logs.runner is None:
@@ -108,158 +118,36 @@ class Demo:
             versions = sorted({case.manifest.server_version for case in logs.cases})
             self.say(
                 f"MySQL {' and '.join(versions)} ({logs.runner}) played {len(logs.cases)} "
-                f"scenarios in {time.monotonic() - begin:.0f} s"
+                f"scenarios in {time.monotonic() - begin:.0f} s."
             )
         return logs
 
-    def frames(self, logs: Logs) -> None:
-        """Step 2: decode all of them."""
-        self.heading("2. Every log as pandas frames")
-        rows: list[dict[str, Any]] = []
-        with self.progress() as progress:
-            for case in progress.track(logs.cases, description="decoding"):
-                log = bk.open([str(path) for path in case.logs])
-                frame = log.rows()
-                ops = frame["op"].value_counts()
-                rows.append(
-                    {
-                        "cell": case.cell,
-                        "scenario": case.scenario,
-                        "events": len(log.events()),
-                        "transactions": len(log.transactions()),
-                        **{f"{op}s": int(ops.get(op, 0)) for op in ("insert", "update", "delete")},
-                        "statements": int((log.statements()["kind"] == "dml").sum()),
-                        "undecodable": log.undecodable,
-                    }
-                )
-        numbers = tuple(rows[0])[2:]
-        by_cell: dict[str, Counter[str]] = {}
-        for row in rows:
-            by_cell.setdefault(row["cell"], Counter()).update({n: row[n] for n in numbers})
-        self.table([{"cell": cell, **counts} for cell, counts in by_cell.items()], numbers)
-
-    def progress(self) -> Progress:
-        """A progress bar on standard error."""
-        return Progress(console=Console(stderr=True), transient=True)
-
-    def audit(self, case: Case) -> None:
-        """Step 3: who changed what, in the incident's log."""
-        self.heading("3. Audit of the incident")
-        audit = bk.open([str(path) for path in case.logs]).audit()
-        tables = audit["by_table"].to_pylist()
-        names = ("rows", "inserts", "updates", "deletes")
-        self.table(
-            [{"table": f"{t['db']}.{t['table']}", **{n: t[n] for n in names}} for t in tables],
-            names,
+    def incident(self, case: Case, *, served: bool) -> None:
+        """An incident of a real server: found, and taken back."""
+        log = str(case.logs[0])
+        self.say("One is half an hour of a shop, in which an UPDATE lacked half of its WHERE.")
+        shown = "score,thread_id,op,table,rows,what"
+        self.shell("What happened?", "audit", log, "--section", "suspects", "--columns", shown)
+        self.shell(
+            "What did it do to one order?",
+            *("rows", log, "--table", VICTIM, "--where", "id=150"),
+            *("--columns", "pos,thread_id,op,changes"),
         )
-        self.say("\nStatements that changed the most rows:")
-        shown = [s for s in audit["by_statement"].to_pylist() if s["updates"]][:SHOWN_STATEMENTS]
-        self.table([{"rows": s["rows"], "statement": s["query"]} for s in shown], ("rows",))
-
-    def rebuild(self, logs: Logs, incident: Case) -> None:
-        """Step 4: tables as they were, held against the server's own SELECT."""
-        self.heading("4. The table before the bad statement, and what the server held then")
-        for mark in incident.manifest.marks:
-            if mark.name in ("before", "after"):
-                check = next(check_tables(incident, mark, [VICTIM]))
-                self.say(
-                    f"{VICTIM} {mark.name} the statement, at {mark.file}:{mark.pos}: "
-                    f"{check.rows} rows, {check.verdict} to the server's SELECT"
-                )
-                self.expect(check.verdict == "equal", f"{VICTIM} {mark.name}: {check.verdict}")
-        counts: dict[str, Counter[str]] = {}
-        with self.progress() as progress:
-            for case in progress.track(logs.cases, description="rebuilding"):
-                mark = case.manifest.marks[-1]
-                for check in check_tables(case, mark, mark.tables):
-                    counts.setdefault(case.cell, Counter())[check.verdict] += 1
-                    self.expect(
-                        check.verdict != "different",
-                        f"{case.cell}/{case.scenario}: {check.table} at {check.mark} differs",
-                    )
-        verdicts = ("equal", "not determined", "different")
-        self.say("\nEvery table at the end of every log:")
-        self.table(
-            [{"cell": cell, **{v: found[v] for v in verdicts}} for cell, found in counts.items()],
-            verdicts,
-        )
-        self.say(
-            "Not determined, and reported so: what statements logged as text did to rows, columns "
-            "that a minimal image leaves out, foreign key cascades (not logged)."
-        )
-
-    def expect(self, holds: bool, failure: str) -> None:
-        """Remember what went wrong."""
-        if not holds:
-            self.failures.append(failure)
-
-    def judge(self, logs: Logs, oracle: Oracle | None, why: str) -> None:
-        """Step 5: the verdict against mysqlbinlog."""
-        from binlogkit.analyses.conformance import Kind
-
-        self.heading("5. Against mysqlbinlog")
-        if oracle is None:
-            self.say(f"No mysqlbinlog can be had here: {why}")
-            self.say("The golden logs carry the text that 9.7.4 printed; that is compared instead.")
-        counts: dict[str, Counter[str]] = {}
-        with self.progress() as progress:
-            for case in progress.track(logs.cases, description="comparing"):
-                for path in case.logs:
-                    summary = compare(case, path, oracle)
-                    found = counts.setdefault(case.cell, Counter())
-                    found.update(
-                        events=summary.events,
-                        rows=summary.rows,
-                        cells=summary.cells,
-                        **summary.kinds,
-                    )
-                    self.expect(
-                        summary.exit_status == 0, f"{path}: {summary.verdict} {dict(summary.rules)}"
-                    )
-        names = ("events", "rows", "cells", *(kind.value for kind in Kind))
-        self.table(
-            [{"cell": cell, **{n: found[n] for n in names}} for cell, found in counts.items()],
-            names,
-        )
-        self.say(
-            "ours: we are wrong; theirs: mysqlbinlog is; representation: the same value written "
-            "otherwise; under_determined: nothing decides."
-        )
-
-    def undo(self, case: Case) -> Path:
-        """Step 6: the SQL that takes the bad statement back."""
-        from binlogkit.reports.sql import SqlOptions, script, statement
-
-        self.heading("6. Undoing the one bad statement")
-        log = bk.open([str(path) for path in case.logs])
-        largest = max(log.transaction_records(table=VICTIM, op="update"), key=_updates)
-        start, stop = largest["pos"], largest["end_pos"]
-        plans = log.undo(table=VICTIM, start_position=start, stop_position=stop)
-        self.say(f"{largest['first_query']}\n")
-        for plan in plans[:SHOWN_STATEMENTS]:
-            self.say(f"{statement(plan)};")
-        self.say(f"… {len(plans)} statements in all, each of which must hit exactly one row")
-        path = self.out / "undo.sql"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(script(plans, SqlOptions(title="undo"))), "utf-8")
-        path.chmod(0o600)
-        return path
-
-    def report(self, case: Case) -> Path:
-        """Step 7: the evidence report."""
-        from binlogkit.cli import run
-
-        self.heading("7. The evidence report")
-        path = self.out / "report.html"
-        logs = [str(log) for log in case.logs]
-        status = run(["audit", *logs, "--html", str(path), "--title", "The refunds of 14:03"])
-        self.expect(status == 0, f"binlogkit audit ended with status {status}")
-        self.say(f"{path.stat().st_size:,} bytes, plots included, nothing loaded from elsewhere")
-        return path
+        undo = ("undo", log, "--at", str(bk.open(log).suspects()["pos"].iloc[0]), "--mode", "merge")
+        path = str(self.out / "undo.sql")
+        self.shell("Take it back, and keep what colleagues did since.", *undo, "--output", path)
+        if served:
+            self.shell(
+                "Is the script right? A server started for this plays the log, then the script.",
+                *(*undo, "--prove", "text"),
+                until="What the script changed",
+            )
+        path = str(self.out / "report.html")
+        self.shell("For everybody else: a page.", "audit", log, "--html", path)
 
     def live(self, case: Case) -> None:
-        """Step 8: a query's result while the log is written, held against the table as it was."""
-        self.heading("8. A query kept up to date while the log is written")
+        """A query's result while the log is written, held against the table as it was."""
+        self.heading("A query kept up to date while the log is written")
         marks = {mark.name: mark for mark in case.manifest.marks}
         written, log = case.logs[0].read_bytes(), bk.open(str(case.logs[0]))
         growing = self.out / "written" / case.logs[0].name
@@ -275,28 +163,59 @@ class Demo:
                     file.write(written[growing.stat().st_size : mark.pos])
                 live.wait_for((mark.file, mark.pos), PATIENCE)
                 records = sorted(query.records(), key=lambda row: str(row["status"]))
-                self.say(f"\n{name} the statement, at {live.moment.file}:{live.moment.pos}:")
+                self.say(f"\n{name} the bad statement, at {live.moment.file}:{live.moment.pos}:")
                 self.table(records, ("orders", "total"))
                 then = log.state(VICTIM, at=(mark.file, mark.pos)).frame()
                 totals = {str(s): sum(part) for s, part in then.groupby("status")["total"]}
                 same = {str(row["status"]): row["total"] for row in records} == totals
                 self.expect(same, f"the query {name} the statement: {records}, not {totals}")
 
-    def pipeline(self, logs: Logs, step: int = 9) -> None:
-        """Logs landed as tables, and what is asked of them without the logs."""
+    def rest(self, oracle: Oracle | None, first: Logs) -> Logs:
+        """The other cells' logs with those of the first, in the matrix's order."""
+        self.heading("The same scenarios under eighteen settings of two servers")
+        names = [cell.name for cell in matrices.select()]
+        logs = self.played(oracle, [name for name in names if name != INCIDENT[0]])
+        cases = sorted((*first.cases, *logs.cases), key=lambda case: names.index(case.cell))
+        return Logs(tuple(cases), logs.runner, logs.reason)
+
+    def matrix(self, logs: Logs, oracle: Oracle | None, why: str) -> list[Checked]:
+        """Every log against mysqlbinlog, every table against SELECT, what landed against both."""
+        if oracle is None:
+            self.say(f"No mysqlbinlog can be had here: {why}")
+            self.say("The golden logs carry the text that 9.7.4 printed; that is compared instead.")
+        checked = []
+        with self.progress() as progress:
+            found = check_all(logs.cases, oracle, self.out / "lake")
+            for one in progress.track(found, total=len(logs.cases), description="checking"):
+                checked.append(one)
+                self.failures += [text for texts in one.failures.values() for text in texts]
+        self.say("")
+        cells = dict.fromkeys(one.case.cell for one in checked)
+        self.table([_ticks(cell, checked) for cell in cells], ("events", "rows"))
+        self.say(
+            "\nmysqlbinlog: every event and every cell is what it prints, or it is known to be "
+            "wrong there.\nSELECT: every table at every mark has the server's rows; unknown: said "
+            "to be, because the log does not tell\n(statements as text, columns that minimal "
+            "images leave out, cascades).\nlanded: Delta tables give the same changes, audit and "
+            "states without the log; logs of statements have no rows to land."
+        )
+        return checked
+
+    def pipeline(self, logs: Logs, *, drill: bool) -> None:
+        """Logs landed as tables by Spark, and what is asked of them without the logs."""
         from binlogkit.spark import session
 
-        self.heading(f"{step}. The pipeline on Spark")
+        self.heading("The pipeline on Spark")
         begin = time.monotonic()
-        spark = session()
         counts: dict[str, Counter[str]] = {}
+        spark = session()
         try:
             with self.progress() as progress:
-                found = arrivals(spark, logs, self.out / "lake")
+                found = arrivals(spark, logs, self.out / "lake", drill=drill)
                 for one in progress.track(found, description="landing"):
                     counts.setdefault(one.case.cell, Counter()).update(one.counts)
-                    for failure in one.failures:
-                        self.expect(False, f"{one.case.cell}/{one.case.scenario}: {failure}")
+                    name = f"{one.case.cell}/{one.case.scenario}"
+                    self.failures += [f"{name} on Spark: {failure}" for failure in one.failures]
         finally:
             spark.stop()
         names = ("logs", "tables", "changes", "equal", "not determined", "different")
@@ -305,36 +224,59 @@ class Demo:
             names,
         )
         self.say(
-            f"Landed as Delta tables in {time.monotonic() - begin:.0f} s. Without the logs the "
-            "tables gave the same transactions, changes and audit as the logs, and their rows at "
-            "the marks: equal to the server's SELECT, or not determined and said to be."
+            f"Landed as Delta tables in {time.monotonic() - begin:.0f} s, Spark's start included. "
+            "Without the logs the tables gave the same changes and audit, and the server's rows at "
+            "the marks."
         )
 
+    def verdict(self, checked: Sequence[Checked]) -> None:
+        """All of it in a sentence, and each failure."""
+        self.heading("Verdict")
+        total = sum((one.counts for one in checked), Counter[str]())
+        took = f"{time.monotonic() - self.begin:.0f} s"
+        if self.failures:
+            self.say(f"{len(self.failures)} checks failed ({took}):")
+            for failure in self.failures:
+                self.say(f"!! {failure}")
+        elif checked:
+            logs = sum(len(one.case.logs) for one in checked)
+            self.say(
+                f"Everything agrees: {logs} logs, {total['events']:,} events, {total['rows']:,} "
+                f"row changes, {total['cells']:,} cells; {total['equal']:,} tables have the "
+                f"server's rows, {total['not determined']:,} are said to be unknown ({took})."
+            )
+        else:
+            self.say(f"Everything agrees. It took {took}.")
 
-def _updates(transaction: dict[str, Any]) -> int:
-    return int(transaction["updates"])
+    def next(self, case: Case) -> None:
+        """Three commands that go on from here."""
+        log = case.logs[0]
+        self.heading("Try next")
+        for argv in (
+            ("state", str(log), "--table", VICTIM, "--at", str(case.manifest.mark("before").pos)),
+            ("explain", str(log), "--output", str(self.out / "explain.html")),
+            ("fixtures", "list"),
+        ):
+            self.say(f"$ {shlex.join(('binlogkit', *argv))}")
+        self.say(f"The report: {self.out / 'report.html'}; the script: {self.out / 'undo.sql'}")
 
 
-def compare(case: Case, path: Path, oracle: Oracle | None) -> Any:
-    """The summary of one log's comparison with mysqlbinlog, or with its recorded text."""
-    from binlogkit.analyses.conformance import against_mysqlbinlog
-    from binlogkit.log.stored_events import stored_events
-    from binlogkit_fixtures.golden import case as golden_case
-
-    log = bk.open(path)
-    schemas = log.table_schemas()
-    if oracle is None:
-        text = golden_case(case.cell, case.scenario).mysqlbinlog_texts[path.name]
-        lines: Any = text.splitlines(keepends=True)
-    else:
-        from binlogkit.sources.mysqlbinlog import Mysqlbinlog, read
-
-        lines = read(path, using=Mysqlbinlog(tuple(oracle.argv), oracle.version))
-    (carrier,) = log.carriers
-    result = against_mysqlbinlog(
-        log.event_records(), log.row_records(), schemas, lines, stored=stored_events(carrier)
-    )
-    return result.summary
+def _ticks(cell: str, checked: Sequence[Checked]) -> dict[str, Any]:
+    """A cell's row of the matrix."""
+    own = [one for one in checked if one.case.cell == cell]
+    counts = sum((one.counts for one in own), Counter[str]())
+    wrong = {check for one in own for check in one.failures}
+    told = {
+        "mysqlbinlog": f"{counts['cells']:,} cells",
+        "SELECT": f"{counts['equal']} tables",
+        "landed": f"{counts['landed']:,} changes",
+    }
+    if counts["not determined"]:
+        told["SELECT"] += f", {counts['not determined']} unknown"
+    marks = {name: f"{'✗' if name in wrong else '✓'} {text}" for name, text in told.items()}
+    if cell not in CELLS:
+        marks["landed"] = ""
+    return {"cell": cell, "events": counts["events"], "rows": counts["rows"], **marks}
 
 
 @click.command()

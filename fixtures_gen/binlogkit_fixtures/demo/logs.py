@@ -62,7 +62,7 @@ def find_judge() -> tuple[Oracle | None, str]:
 
 def make_logs(out: Path, oracle: Oracle | None, runner: str, only: Sequence[str] = ()) -> Logs:
     """Play the scenarios on both servers in all eighteen cells, or in those of ``only``, into
-    ``out``.
+    ``out``; what was there before is deleted.
 
     The golden logs are taken instead only where no server is available at all: a runner that the
     user names must work.
@@ -71,8 +71,8 @@ def make_logs(out: Path, oracle: Oracle | None, runner: str, only: Sequence[str]
     asked = runner != "auto" or bool(os.environ.get("BINLOGKIT_RUNNER"))
     try:
         chosen = choose_runner(cells[0].spec(), runner)
-        if out.exists():
-            shutil.rmtree(out)
+        for cell in cells:
+            shutil.rmtree(out / cell.name, ignore_errors=True)
         with progress_bar(len(cells) * len(SCENARIOS)) as progress:
             made = capture_matrix(
                 [(cell, [load(name) for name in SCENARIOS]) for cell in cells],

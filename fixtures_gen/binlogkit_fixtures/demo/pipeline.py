@@ -1,4 +1,4 @@
-"""Logs landed as tables by Spark, and the analyses of what landed held against the logs' own."""
+"""Logs landed as tables, and the analyses of what landed held against the logs' own."""
 
 from __future__ import annotations
 
@@ -42,16 +42,24 @@ class Arrival:
     failures: list[str]
 
 
-def arrivals(spark: SparkSession, logs: Logs, out: Path) -> Iterator[Arrival]:
-    """Land each scenario's logs below ``out``, and ask the tables what the logs are asked."""
+def arrivals(spark: SparkSession, logs: Logs, out: Path, drill: bool) -> Iterator[Arrival]:
+    """Scenarios of these cells landed by Spark below ``out``: all, or the incident alone."""
+    for case in logs.cases:
+        if case.cell in CELLS and (not drill or case.scenario == DRILL):
+            yield arrival(spark, case, out)
+
+
+def arrival(spark: SparkSession | None, case: Case, out: Path) -> Arrival:
+    """Land one scenario's logs below ``out``, and ask the tables what the logs are asked.
+
+    ``spark``: None lands them in this process.
+    """
     from binlogkit.spark.landing import Landing, land
 
-    for case in logs.cases:
-        if case.cell in CELLS:
-            folder = out.absolute() / case.cell / case.scenario
-            shutil.rmtree(folder, ignore_errors=True)
-            land(spark, [str(path.absolute()) for path in case.logs], folder)
-            yield _arrival(case, Landing(folder))
+    folder = out.absolute() / case.cell / case.scenario
+    shutil.rmtree(folder, ignore_errors=True)
+    land(spark, [str(path.absolute()) for path in case.logs], folder)
+    return _arrival(case, Landing(folder))
 
 
 def _arrival(case: Case, landing: Landing) -> Arrival:
