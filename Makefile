@@ -10,7 +10,7 @@ FUZZ_ARGS ?= --all --seconds 60
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo pipeline test prove check unit golden bench fuzz mutate kernel clean
+.PHONY: help demo pipeline test prove check unit golden bench fuzz mutate kernel dist clean
 
 KERNEL := $(wildcard toolkit/binlogkit/_kernel/native/*.py toolkit/binlogkit/_kernel/native/*.pxd \
   toolkit/binlogkit/_kernel/native/*.h) setup.py tools/kernel_build.py
@@ -52,6 +52,10 @@ mutate: $(VENV)/.hunt $(VENV)/.kernel ## Put small faults into a copy of the cod
 	$(BIN)/python -m tools.mutate $(MUTATE_ARGS)
 
 kernel: $(VENV)/.kernel ## Compile the kernel again where its sources changed
+
+dist: $(VENV)/.dev ## The sdist and a manylinux wheel, in dist/
+	@$(BIN)/python -m pip install --quiet --group release
+	$(BIN)/python -m tools.make_dist
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -77,6 +77,7 @@ PARTS: Mapping[str, Part] = {
             "answers",
             "fuzz",
             "tools",
+            "test_extras.py",
             "test_front_door.py",
             "test_import_circles.py",
             "test_limits.py",

@@ -56,6 +56,7 @@ __all__ = [
     "UsageError",
     "WriteError",
     "ZeroTailError",
+    "not_installed",
     "printable",
     "teller",
 ]
@@ -67,6 +68,11 @@ _OVER_GAPS = (
     "changes may be missing, so no script is made; with despite_gaps (--despite-gaps) one is, and "
     "names the gaps"
 )
+
+
+def not_installed(what: str, extra: str) -> str:
+    """The message of a missing library, and the extra that has it."""
+    return f"{what} is not installed: pip install 'binlogkit[{extra}]'"
 
 
 def printable(text: str) -> str:

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from binlogkit.errors import ServerError, printable
+from binlogkit.errors import ServerError, not_installed, printable
 
 if TYPE_CHECKING:
     import docker
@@ -48,9 +48,7 @@ def open_client() -> Iterator[docker.DockerClient]:
 
         import docker
     except ImportError as exc:
-        raise ServerError(
-            "the docker package is missing: pip install 'binlogkit[fixtures]'"
-        ) from exc
+        raise ServerError(not_installed("Docker's Python package", "fixtures")) from exc
     try:
         _knock()
         client = docker.from_env()

@@ -79,12 +79,38 @@ def check(clean: str, place: Path) -> None:
 
 
 @pytest.mark.campaign
-def test_with_the_machines_compiler(sdist: Path, clean: str) -> None:
+def test_the_release_serves_every_python_that_is_here(sdist: Path) -> None:
+    """``make dist``, and its wheel's core in a clean environment of each."""
     place = sdist.parent
-    wheel = wheel_of(sdist, "by-gcc")
-    run(clean, "-m", "pip", "install", "--quiet", str(wheel), "abi3audit", cwd=place)
-    run(clean, "-m", "abi3audit", "--strict", str(wheel), cwd=place)
-    check(clean, place)
+    run(sys.executable, "-m", "venv", "release", cwd=place)
+    maker = str(place / "release" / "bin" / "python")
+    group = f"{ROOT / 'pyproject.toml'}:release"
+    run(maker, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1", cwd=place)
+    run(maker, "-m", "pip", "install", "--quiet", "--group", group, cwd=place)
+    made = f"make(Path({str(place / 'dist')!r}))"
+    program = f"from pathlib import Path; from tools.make_dist import make; {made}"
+    run(maker, "-c", program, cwd=ROOT)
+    (wheel,) = (place / "dist").glob("binlogkit-*-cp311-abi3-manylinux*.whl")
+    pythons = _pythons()
+    assert pythons
+    for number, python in enumerate(pythons):
+        run(python, "-m", "venv", f"core{number}", cwd=place)
+        own = str(place / f"core{number}" / "bin" / "python")
+        run(own, "-m", "pip", "install", "--quiet", str(wheel), cwd=place)
+        check(own, place)
+
+
+def _pythons() -> list[str]:
+    """One of each version from 3.11 on: on the PATH, or pyenv's."""
+    homes = sorted(Path.home().glob(".pyenv/versions/3.*/bin"))
+    homes += [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep)]
+    found = dict[str, str]()
+    for home in homes:
+        for path in home.glob("python3.*"):
+            version = path.name.removeprefix("python3.")
+            if home.name != "shims" and version.isdecimal() and int(version) >= 11:
+                found.setdefault(version, str(path))
+    return list(found.values())
 
 
 @pytest.mark.slow

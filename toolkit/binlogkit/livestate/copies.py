@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from binlogkit._kernel.value_text import decimal_text
 from binlogkit.analyses.point_in_time.codes import decoded
-from binlogkit.errors import UsageError, WriteError, printable
+from binlogkit.errors import UsageError, WriteError, not_installed, printable
 from binlogkit.frames.flat_cells import with_cells
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def duckdb_module() -> Any:
     try:
         import duckdb
     except ImportError as exc:
-        raise UsageError("queries need DuckDB: pip install 'binlogkit[live]'") from exc
+        raise UsageError(not_installed("DuckDB", "live")) from exc
     return duckdb
 
 

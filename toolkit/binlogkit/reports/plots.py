@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.errors import UsageError, printable
+from binlogkit.errors import UsageError, not_installed, printable
 from binlogkit.reports._frames import records_of
 
 if TYPE_CHECKING:
@@ -139,8 +139,10 @@ def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """``ax``, or the axes of a new figure of ``size`` inches, in a plain style: no box, light
     grid."""
     if ax is None:
-        import matplotlib.pyplot as plt
-
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as exc:
+            raise UsageError(not_installed("matplotlib", "plot")) from exc
         _, ax = plt.subplots(figsize=size, layout="constrained")
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.set_axisbelow(True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from binlogkit.errors import UsageError
+from binlogkit.errors import UsageError, not_installed
 from binlogkit.spark.java import java_home
 from binlogkit.spark.workers import own_interpreter, source_door
 
@@ -58,7 +58,7 @@ def session(
     try:
         from pyspark.sql import SparkSession
     except ImportError as exc:
-        raise UsageError("PySpark is not installed: pip install 'binlogkit[spark]'") from exc
+        raise UsageError(not_installed("PySpark", "spark")) from exc
     spark = SparkSession.getActiveSession()
     if spark is None:
         _prepare_environment()

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import PurePath, PurePosixPath
 from typing import Any, BinaryIO
 
-from binlogkit.errors import EmptyInputError, InputError
+from binlogkit.errors import EmptyInputError, InputError, not_installed
 from binlogkit.sources.carriers.carrier import Carrier, is_log, shown
 from binlogkit.sources.carriers.remote import Object, opened, reason
 from binlogkit.sources.carriers.storage import NO_OPTIONS, Located, StorageOptions
@@ -29,6 +29,7 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 _HIDDEN = r"\1…"
+_EXTRAS = {"http": "http", "https": "http", "s3": "s3"}
 _INDEX = ".index"
 _MAX_INDEX = 64 << 20
 # How a server names its logs, and who packs them: in a store these are not looked into.
@@ -68,6 +69,12 @@ def from_url(url: str, storage: StorageOptions = NO_OPTIONS) -> list[Carrier]:
         return _Place(str(url), options).logs()
     except InputError:
         raise
+    except ImportError as exc:
+        scheme = url.partition("://")[0].rpartition("::")[2].lower()
+        told = (
+            not_installed(f"what opens {scheme}://", _EXTRAS[scheme]) if scheme in _EXTRAS else exc
+        )
+        raise InputError(without_secrets(url), f"cannot be opened: {told}") from None
     except Exception as exc:  # noqa: BLE001 - every file system has errors of its own
         raise InputError(without_secrets(url), f"cannot be opened: {reason(exc, hide)}") from None
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from binlogkit.errors import UsageError, WriteError
+from binlogkit.errors import UsageError, WriteError, not_installed
 from binlogkit.spark.landing.shape import PARTITIONS, table_schema
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def needed() -> None:
     try:
         import deltalake  # noqa: F401
     except ImportError as exc:
-        raise UsageError("deltalake is not installed: pip install 'binlogkit[land]'") from exc
+        raise UsageError(not_installed("deltalake", "land")) from exc
 
 
 def opened(folder: Path) -> DeltaTable | None:
