@@ -21,8 +21,9 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import get_type_hints
 
@@ -123,10 +124,10 @@ def session(code: str, folder: Path) -> str:
 
 def refreshed(text: str, folder: Path) -> str:
     """A document with the outputs of its ``console`` blocks made again."""
-    for block in reversed(blocks(text)):
-        if block.info == "console":
-            end = block.start + len(block.code)
-            text = text[: block.start] + session(block.code, folder) + text[end:]
+    chosen = [block for block in blocks(text) if block.info == "console"]
+    printed = [session(block.code, folder) for block in chosen]  # later ones may use their files
+    for block, now in reversed([*zip(chosen, printed, strict=True)]):
+        text = text[: block.start] + now + text[block.start + len(block.code) :]
     return text
 
 
@@ -452,26 +453,33 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def generated() -> Iterator[tuple[Path, str]]:
-    """Every generated file with its text; the rules first."""
-    yield DOCS / "conformance.md", conformance()
-    yield DOCS / "coverage.md", coverage()
-    yield DOCS / "events.md", event_types()
-    yield DOCS / "logging-rules.md", logging_rules()
-    yield DOCS / "proof.md", proof_page.page()
-    for document in documents():
-        text = with_tables(document.read_text("utf-8"))
-        if any(block.info == "console" for block in blocks(text)):
-            with tempfile.TemporaryDirectory() as folder:
-                prepare(Path(folder))
-                text = refreshed(text, Path(folder))
-        yield document, text
+def generated() -> Mapping[Path, Callable[[], str]]:
+    """What makes the text of each document; some are generated as a whole."""
+    pages = {
+        DOCS / "conformance.md": conformance,
+        DOCS / "coverage.md": coverage,
+        DOCS / "events.md": event_types,
+        DOCS / "logging-rules.md": logging_rules,
+        DOCS / "proof.md": proof_page.page,
+    }
+    return {**{path: partial(document, path) for path in documents()}, **pages}
+
+
+def document(path: Path) -> str:
+    """A document with its tables of fields and the outputs of its commands made again."""
+    text = with_tables(path.read_text("utf-8"))
+    if any(block.info == "console" for block in blocks(text)):
+        with tempfile.TemporaryDirectory() as folder:
+            prepare(Path(folder))
+            text = refreshed(text, Path(folder))
+    return text
 
 
 def main() -> None:
     """Write what has changed."""
-    for path, text in generated():
-        if not path.exists() or path.read_text("utf-8") != text:
+    for path, make in generated().items():
+        text = make()
+        if path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
             print(path.relative_to(ROOT))
 
