@@ -10,7 +10,7 @@ FUZZ_ARGS ?= --all --seconds 60
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo pipeline test prove check unit golden bench fuzz mutate kernel dist clean
+.PHONY: help demo pipeline test prove check unit golden bench fuzz mutate site kernel dist clean
 
 KERNEL := $(wildcard toolkit/binlogkit/_kernel/native/*.py toolkit/binlogkit/_kernel/native/*.pxd \
   toolkit/binlogkit/_kernel/native/*.h) setup.py tools/kernel_build.py
@@ -27,7 +27,7 @@ pipeline: $(VENV)/.demo ## Land real servers' logs as tables on Spark and ask th
 test: $(VENV)/.kernel check ## What proves a change: lint, types, layers, the tests of the gate
 	$(BIN)/python -m tools.gate $(PYTEST_ARGS)
 
-prove: $(VENV)/.hunt $(VENV)/.kernel ## Everything that proves the project, in parts (PART=states; resumes; two hours)
+prove: $(VENV)/.hunt $(VENV)/.site $(VENV)/.kernel ## Everything that proves the project, in parts (PART=states; resumes; two hours)
 	$(BIN)/python -m tools.prove $(PART)
 
 check: $(VENV)/.dev ## Lint, formatting, strict types, direction of dependencies
@@ -50,6 +50,9 @@ fuzz: $(VENV)/.hunt $(VENV)/.kernel ## Feed hostile input to every parser, a min
 
 mutate: $(VENV)/.hunt $(VENV)/.kernel ## Put small faults into a copy of the code: do its tests notice? (MUTATE_ARGS='--most 3')
 	$(BIN)/python -m tools.mutate $(MUTATE_ARGS)
+
+site: $(VENV)/.site $(VENV)/.kernel ## The documents as a site, in out/site/html, with references made from the code
+	$(BIN)/python -m tools.site
 
 kernel: $(VENV)/.kernel ## Compile the kernel again where its sources changed
 
@@ -93,6 +96,10 @@ $(VENV)/.dev: $(VENV)/.base pyproject.toml
 # What hunts for faults: only the targets that hunt need it.
 $(VENV)/.hunt: $(VENV)/.dev
 	@$(BIN)/python -m pip install --quiet --group hunt
+	@touch $@
+
+$(VENV)/.site: $(VENV)/.dev
+	@$(BIN)/python -m pip install --quiet --group site
 	@touch $@
 
 # An install has compiled it; only what changed since is compiled here.

@@ -86,9 +86,9 @@ PARTS: Mapping[str, Part] = {
         ),
     ),
     "doors": Part(
-        "commands, documents, notebooks, the pytest plugin",
-        ("cli", "docs", "notebooks", "binlogkit_pytest"),
-        inputs=("docs", "README.md", "notebooks"),
+        "commands, documents and their site, notebooks, the pytest plugin",
+        ("cli", "docs", "tools/test_site.py", "notebooks", "binlogkit_pytest"),
+        inputs=("docs", "README.md", "CHANGELOG.md", "notebooks"),
     ),
     "decoders": Part(
         "other decoders and pipelines over golden logs and beside servers; the example projects",

@@ -1,0 +1,1 @@
+"""The documents as a site: ``python -m tools.site``, or ``make site``."""
