@@ -19,6 +19,7 @@ from typing import Any
 
 import binlogkit as bk
 from binlogkit.analyses.conformance import (
+    EVENT_RULES,
     EXPECTED_RULES,
     ConformanceResult,
     against_golden,
@@ -105,8 +106,7 @@ class Verdicts:
         self.rows += result.summary.rows
         self.cells += result.summary.cells
         for record in result.differences.to_pylist():
-            key = (record["kind"], record["rule"] or record["reason"])
-            self.examples.setdefault(key, record)
+            self.examples.setdefault((record["kind"], _what(record)), record)
         self.found.update(_counted(result))
 
 
@@ -136,15 +136,26 @@ def judge_pipeline(
     return verdicts
 
 
+def _what(record: Mapping[str, Any]) -> str:
+    """The rule, or the reason: rows that are lacking together are counted as rows."""
+    reason = str(record["rule"] or record["reason"])
+    return reason.replace("these rows", "this row").replace("such rows", "such row")
+
+
 def _counted(result: ConformanceResult) -> Counter[Finding]:
     """By kind and rule; those without a rule by their reason."""
     counts: Counter[Finding] = Counter()
-    kinds = {rule.id: str(rule.kind) for rule in EXPECTED_RULES} | {"absent-as-null": "ours"}
+    alone = {"s this row": "rows_lacking", "such row here": "rows_invented"}
+    kinds = {rule.id: str(rule.kind) for rule in (*EXPECTED_RULES, *EVENT_RULES.values())}
     for rule, count in result.summary.rules.items():
         counts[kinds[rule], rule] += count
     for record in result.differences.to_pylist():
-        if not record["rule"]:
-            counts[record["kind"], record["reason"]] += 1
+        what = _what(record)
+        rows = next((name for end, name in alone.items() if what.endswith(end)), None)
+        if rows is not None:
+            counts[record["kind"], what] = getattr(result.summary, rows)
+        elif not record["rule"]:
+            counts[record["kind"], what] += 1
     return counts
 
 
@@ -207,7 +218,7 @@ def page(decoders: Sequence[Verdicts], pipelines: Sequence[Verdicts]) -> str:
 
 def _section(verdicts: Verdicts, counted: str) -> Iterator[str]:
     """What was found of one program."""
-    meanings = {rule.id: rule.text for rule in EXPECTED_RULES}
+    meanings = {rule.id: rule.text for rule in (*EXPECTED_RULES, *EVENT_RULES.values())}
     program = verdicts.program
     yield (
         f"\n## {program.name} {program.version.removeprefix('v')}\n\n{counted}\n\n"

@@ -136,7 +136,7 @@ def test_a_forged_row_does_not_pass_for_one_of_ours(hostile: Any) -> None:
     result = conformance.against_mysqlbinlog(None, hostile.rows(), hostile.schemas(),
                                              hostile.lines())  # fmt: skip
     assert result.summary.rules["text-looks-like-syntax"] >= 1
-    assert [d["reason"] for d in failing(result)] == ["ours does not have this row"]
+    assert [d["reason"] for d in failing(result)] == ["ours lacks this row"]
 
 
 # The judge can fail: each mutation of our side is found
@@ -214,12 +214,9 @@ def test_a_dropped_row_is_found(several: Any, index: int) -> None:
     result = judge(several, rows=rows)
     found = failing(result)
     assert result.summary.exit_status == 1
-    reasons = [d["reason"] for d in found]
-    assert "ours does not have this row" in reasons
-    missing = next(d for d in found if d["reason"] == "ours does not have this row")
+    (missing,) = found
+    assert missing["reason"] == "ours lacks this row"
     assert dropped["op"] in missing["theirs"]
-    # The rows behind it are in step again: at most their number within the event is off.
-    assert {d["column"] for d in found} <= {None, "row"}
 
 
 @pytest.mark.parametrize("index", [0, 7, 200])
@@ -230,8 +227,8 @@ def test_an_invented_row_is_found(several: Any, index: int) -> None:
     name = next(iter(invented[image]))
     invented[image][name] = other(invented[image][name])
     rows.insert(index, invented)
-    found = failing(judge(several, rows=rows))
-    assert "mysqlbinlog does not print this row" in [d["reason"] for d in found]
+    reasons = [d["reason"] for d in failing(judge(several, rows=rows))]
+    assert reasons == ["mysqlbinlog does not print this row"]
 
 
 def test_swapped_columns_are_found(types: Any) -> None:
@@ -264,7 +261,7 @@ def test_a_wrong_position_is_found(several: Any) -> None:
     events[3] = {**events[3], "pos": right + 1}
     found = {(d["pos"], d["reason"]) for d in failing(judge(several, events=events))}
     assert found == {
-        (right, "ours has no event here"),
+        (right, "ours lacks this event"),
         (right + 1, "mysqlbinlog prints no event here"),
     }
 
@@ -279,7 +276,7 @@ def test_a_missing_event_is_found(several: Any) -> None:
     events = several.events()
     del events[2]
     assert [d["reason"] for d in failing(judge(several, events=events))] == [
-        "ours has no event here"
+        "ours lacks this event"
     ]
 
 
@@ -418,7 +415,7 @@ def test_rows_behind_a_geometry_cannot_be_dropped(types: Any, keep: int) -> None
     assert len(rows) - len(left) > 5
     result = judge(types, rows=left)
     assert result.summary.exit_status == 1
-    missing = [d for d in failing(result) if "ours does not have this row" in d["reason"]]
+    missing = [d for d in failing(result) if "ours lacks this row" in d["reason"]]
     assert len(missing) == len(rows) - len(left)
 
 

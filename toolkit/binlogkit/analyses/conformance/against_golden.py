@@ -9,24 +9,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
+from binlogkit.analyses.conformance.aligned import Features, Step, aligned
 from binlogkit.analyses.conformance.cell import ColumnFacts, Tables
 from binlogkit.analyses.conformance.expected_cell import ExpectedCell
 from binlogkit.analyses.conformance.expected_rules import explain_expected
 from binlogkit.analyses.conformance.our_records import Key, Record, key_of
 from binlogkit.analyses.conformance.result import ConformanceResult, Differences
-from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, Kind, shown
+from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, Kind, Rule, shown
 from binlogkit.rows.schema import TableSchema
-
-_T = TypeVar("_T")
 
 #: What the expected lines have beside a record; a log's name and whose it is are not compared.
 _BESIDE = {"raw", "integers", "file", "source"}
 _IMAGES = ("before", "after")
-_AHEAD = 64
+_PLACES = ("pos", "inner", "row")
+_KIND = ("db", "table", "op")
+_FRACTION = re.compile(r"-?\d+\.\d+")
 _PLACE = re.compile(r"@(\d{1,4})")
 
 #: The bytes of an event's fields: (pos, inner) -> {field's name: "0x…"}, header's names as there.
@@ -91,6 +93,7 @@ class _Judge:
     def __init__(
         self, findings: Differences, tables: Tables, field_bytes: FieldBytes | None
     ) -> None:
+        self._findings = findings
         self._report = findings.report
         self.tables = tables
         self.field_bytes = field_bytes
@@ -98,15 +101,23 @@ class _Judge:
         self._told: dict[Any, set[str]] = {}
         self._at: Key = (-1, -1)
         self._stored: Mapping[str, str] = {}
+        self._place: tuple[str, ...] = ()
+        self._numbers: dict[int, int] = {}
 
     # Events
 
     def events(self, ours: Iterable[Record], expected: Iterable[Record]) -> None:
-        """Every event by its place."""
-        for mine, wanted in paired(ours, expected, key_of):
+        """Every event; a place and the type say which is which."""
+        run = _Run("event")
+        for step in aligned(ours, expected, same=_same_event, features=_event_features):
+            if not run.takes(step):
+                self._one_sided(run)
+                run.begin(step)
+            mine, wanted = step.mine, step.wanted
             if mine is None or wanted is None:
-                self._one_sided(mine, wanted, "event")
                 continue
+            if step.moved:
+                self._moved(mine, wanted, "event")
             self.compared += 1
             flat, other = _flat("", wanted), _flat("", mine)
             told = self._told.setdefault(wanted["type"], set(other))
@@ -115,8 +126,13 @@ class _Judge:
                     have, want = other.get(name, _ABSENT), flat.get(name, _ABSENT)
                     if not _equal(have, want):
                         self._field(wanted, None, name, have, want)
+        self._one_sided(run)
 
     def _field(self, wanted: Record, row: int | None, name: str, have: Any, want: Any) -> None:
+        if name == "pos" and have == wanted.get("end_pos"):
+            difference = EVENT_RULES["end-as-position"].difference(name, have, want)
+            self._report(key_of(wanted), row, difference)
+            return
         reason = f"the {'event' if row is None else 'row'}'s {name} is not the expected one"
         proof = f"expected {shown(_text(want))}{self._bytes(wanted, name)}"
         difference = Difference(
@@ -140,27 +156,88 @@ class _Judge:
     # Rows
 
     def rows(self, ours: Iterable[Record], expected: Iterable[Record]) -> None:
-        """Every row by its place; rows without one in their order."""
-        for mine, wanted in paired(ours, expected, _row_key):
-            if mine is None or wanted is None:
-                self._one_sided(mine, wanted, "row")
+        """Every row; its values and, where the decoder says it, its place say which is which."""
+        run = _Run("row")
+        mine = self._numbered(ours)
+        for step in aligned(mine, expected, same=self._same_row, features=self._row_features):
+            if not run.takes(step):
+                self._one_sided(run)
+                run.begin(step)
+            number = self._numbers.pop(id(step.mine), 0)
+            if step.mine is None or step.wanted is None:
                 continue
+            if step.moved:
+                self._moved(step.mine, step.wanted, "row")
             self.rows_compared += 1
-            told = self._told.setdefault("", set(mine))
-            for name in {**wanted, **mine}:
-                if name in _BESIDE or name in _IMAGES or not (name in told or name in mine):
-                    continue
-                have, want = mine.get(name, _ABSENT), wanted.get(name, _ABSENT)
-                if not _equal(have, want):
-                    self._field(wanted, wanted["row"], name, have, want)
-            columns = self._columns(wanted)
-            for which in _IMAGES:
-                self._image(mine, wanted, which, columns)
+            self._row(step.mine, step.wanted, number)
+        self._one_sided(run)
 
-    def _columns(self, wanted: Record) -> Mapping[str, ColumnFacts]:
+    def _row(self, mine: Record, wanted: Record, number: int) -> None:
+        told = self._told.setdefault("", set(mine))
+        for name in {**wanted, **mine}:
+            if name in _BESIDE or name in _IMAGES or not (name in told or name in mine):
+                continue
+            have, want = mine.get(name, _ABSENT), wanted.get(name, _ABSENT)
+            # Numbers that go on after a lost row are that row's difference, not their own.
+            if not _equal(have, want) and not (name == "row" and have == number):
+                self._field(wanted, wanted["row"], name, have, want)
+        columns = self._columns(wanted)
+        for which in _IMAGES:
+            self._image(mine, wanted, which, columns)
+
+    def _numbered(self, ours: Iterable[Record]) -> Iterator[Record]:
+        """The decoder's rows; of each is kept how many of its event were given before."""
+        last, number = None, 0
+        for mine in ours:
+            event = mine.get("pos"), mine.get("inner")
+            last, number = event, number + 1 if event == last else 0
+            self._numbers[id(mine)] = number
+            yield mine
+
+    def _same_row(self, mine: Record, wanted: Record) -> bool:
+        """The same place, as far as the decoder says it, and values that differ by rules only."""
+        if "" not in self._told:
+            self._told[""] = set(mine)
+            self._place = tuple(name for name in _PLACES if name in mine)
+        if any(name in mine and mine[name] != wanted[name] for name in _PLACES):
+            return False
+        if any(mine.get(name) != wanted[name] for name in _KIND):
+            return False
+        columns: Mapping[str, ColumnFacts] | None = None
+        for which in _IMAGES:
+            have, want = mine.get(which), wanted[which]
+            if have == want:
+                continue
+            if have is None or want is None:
+                return False
+            columns = self._columns(wanted, use=False) if columns is None else columns
+            have = _named(have, want, columns)
+            if any(name not in have and name in want for name in want):
+                return False
+            if any(
+                value is not None
+                if name not in want
+                else not _equal(value, want[name])
+                and self._rule(value, want[name], wanted["raw"][which][name], name, columns) is None
+                for name, value in have.items()
+            ):
+                return False
+        return True
+
+    def _row_features(self, row: Record) -> Features:
+        place = tuple(row.get(name) for name in self._place)
+        values: Counter[Hashable] = Counter(
+            _plain(value) for which in _IMAGES for value in (row.get(which) or {}).values()
+        )
+        kind = tuple(str(row.get(name)) for name in _KIND)
+        return Features(place if "pos" in self._place else None, kind, values)
+
+    def _columns(self, wanted: Record, *, use: bool = True) -> Mapping[str, ColumnFacts]:
+        """The columns of the table's version that is likely; ``use``: from here on."""
         names = [name for which in _IMAGES for name in wanted[which] or ()]
         for facts in self.tables.candidates(wanted["db"], wanted["table"], names)[:1]:
-            self.tables.use(facts)
+            if use:
+                self.tables.use(facts)
             return {column.name: column for column in facts.columns}
         return {}
 
@@ -181,18 +258,26 @@ class _Judge:
             elif name not in have:
                 self._field(wanted, wanted["row"], name, _ABSENT, want[name])
             elif not _equal(have[name], want[name]):
-                column = columns.get(name, ColumnFacts(name))
-                self._cell(wanted, have[name], want[name], raw[name], column)
+                self._cell(wanted, have[name], want[name], raw[name], name, columns)
 
-    def _cell(self, wanted: Record, have: Any, want: Any, raw: str | None, column: Any) -> None:
+    def _rule(
+        self, have: Any, want: Any, raw: str | None, name: str, columns: Mapping[str, ColumnFacts]
+    ) -> Rule | None:
         content = None if raw is None else bytes.fromhex(raw[2:])
-        rule = explain_expected(ExpectedCell(have, want, content, column))
+        column = columns.get(name, ColumnFacts(name))
+        return explain_expected(ExpectedCell(have, want, content, column))
+
+    def _cell(
+        self, wanted: Record, have: Any, want: Any, raw: str | None, name: str,
+        columns: Mapping[str, ColumnFacts],
+    ) -> None:  # fmt: skip
+        rule = self._rule(have, want, raw, name, columns)
         stored = f"expected {shown(_text(want))}; the log stores {shown(raw or 'NULL')}"
         difference = Difference(
-            Kind.UNEXPLAINED, "", column.name, shown(_text(have)), shown(_text(want)),
+            Kind.UNEXPLAINED, "", name, shown(_text(have)), shown(_text(want)),
             "other value", stored,
         ) if rule is None else Difference(
-            rule.kind, rule.id, column.name, shown(_text(have)), shown(_text(want)), rule.text,
+            rule.kind, rule.id, name, shown(_text(have)), shown(_text(want)), rule.text,
             f"{stored}; rule {rule.id}: {rule.text} [{rule.source}]",
         )  # fmt: skip
         self._report(key_of(wanted), wanted["row"], difference)
@@ -206,23 +291,95 @@ class _Judge:
 
     # Both
 
-    def _one_sided(self, mine: Record | None, wanted: Record | None, what: str) -> None:
-        record = wanted if mine is None else mine
-        assert record is not None
-        said = (
-            record.get("type") or f"{record.get('op')} in {record.get('db')}.{record.get('table')}"
+    def _moved(self, mine: Record, wanted: Record, what: str) -> None:
+        reason = f"ours gives this {what} elsewhere in the order of the log"
+        said = shown(_called(wanted))
+        difference = Difference(
+            Kind.UNEXPLAINED, "", None, shown(_called(mine)), said, reason, f"expected {said} here"
         )
-        reason = f"ours lacks this {what}" if mine is None else f"the log has no such {what}"
-        left, right = (None, str(said)) if mine is None else (str(said), None)
-        proof = f"expected {shown(_text(said))}" if mine is None else "expected nothing"
-        if mine is None and what == "event":
+        self._report(key_of(wanted), wanted.get("row"), difference)
+
+    def _one_sided(self, run: _Run) -> None:
+        """Records in a row that only one side has: one difference."""
+        if run.first is None or run.last is None:
+            return
+        record, lacking = run.first, run.lacking
+        said = _called(record)
+        if run.count > 1:
+            said = f"{run.count} {run.what}s, the first: {said}, the last: {_called(run.last)}"
+            if isinstance(run.last.get("pos"), int):
+                said += f" at {run.last['pos']}"
+        many = f"these {run.what}s" if run.count > 1 else f"this {run.what}"
+        such = f"such {run.what}" + "s" * (run.count > 1)
+        reason = f"ours lacks {many}" if lacking else f"the log has no {such} here"
+        left, right = (None, said) if lacking else (said, None)
+        proof = f"expected {shown(said)}" if lacking else "expected nothing"
+        if lacking and run.what == "event":
             proof += self._bytes(record, "")
-        elif mine is None:
+        elif lacking:
             cells = json.dumps(record["raw"], ensure_ascii=False)
             proof += f"; the log stores {shown(cells)}"
-        difference = Difference(Kind.UNEXPLAINED, "", None, left, right, reason, proof)
+        difference = Difference(
+            Kind.UNEXPLAINED, "", None, shown(left), shown(right), reason, proof
+        )
         key = key_of(record) if isinstance(record.get("pos"), int) else (-1, -1)
+        if run.what == "row":
+            self._findings.alone(lacking=run.count * lacking, invented=run.count * (not lacking))
         self._report(key, record.get("row"), difference)
+
+
+@dataclass(slots=True)
+class _Run:
+    """Records next to each other that only one side has."""
+
+    what: str
+    first: Record | None = None
+    last: Record | None = None
+    count: int = 0
+    lacking: bool = False
+
+    def takes(self, step: Step) -> bool:
+        """Whether the step goes on with the run."""
+        record = step.wanted if step.mine is None else step.mine
+        alone = step.mine is None or step.wanted is None
+        if not alone or self.first is None or self.lacking != (step.mine is None):
+            return False
+        self.last, self.count = record, self.count + 1
+        return True
+
+    def begin(self, step: Step) -> None:
+        """A run of one, or of none where both sides have the record."""
+        alone = step.mine is None or step.wanted is None
+        self.lacking = step.mine is None
+        self.first = self.last = (step.wanted if self.lacking else step.mine) if alone else None
+        self.count = 1
+
+
+def _called(record: Record) -> str:
+    if "op" in record:
+        return f"{record['op']} in {record.get('db')}.{record.get('table')}"
+    return str(record.get("type"))
+
+
+def _same_event(mine: Record, wanted: Record) -> bool:
+    return key_of(mine) == key_of(wanted) and mine.get("type") == wanted["type"]
+
+
+def _event_features(event: Record) -> Features:
+    place = {name: event.get(name) for name in ("pos", "inner")}
+    told = {name: value for name, value in _flat("", event).items() if name not in place}
+    values: Counter[Hashable] = Counter((name, _plain(value)) for name, value in told.items())
+    return Features(tuple(place.values()), event.get("type"), values)
+
+
+def _plain(value: Any) -> Hashable:
+    """A value, a number also where it is text, so that forms of one value are alike."""
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, sort_keys=True)
+    if value is None or isinstance(value, bool):
+        return value
+    text = repr(value) if isinstance(value, float) else str(value)
+    return text.rstrip("0").rstrip(".") if _FRACTION.fullmatch(text) else text
 
 
 def _named(image: Mapping[str, Any], wanted: Iterable[str], columns: Iterable[str]) -> Any:
@@ -282,81 +439,3 @@ def _flat(prefix: str, value: Any) -> dict[str, Any]:
                 found |= _flat(f"{prefix}.{name}" if prefix else name, item)
         return found
     return {prefix: value}
-
-
-def _row_key(record: Record) -> tuple[int, ...] | None:
-    if not isinstance(record.get("pos"), int) or not isinstance(record.get("row"), int):
-        return None
-    return (*key_of(record), record["row"])
-
-
-def paired(
-    ours: Iterable[_T], expected: Iterable[_T], key: Callable[[_T], tuple[int, ...] | None]
-) -> Iterator[tuple[_T | None, _T | None]]:
-    """Both in step by their keys; records without one, or out of order, by what follows them."""
-    mine, wanted = _Ahead(ours), _Ahead(expected)
-    while (have := mine.peek()) is not None and (want := wanted.peek()) is not None:
-        left, right = key(have), key(want)
-        if left is None or left == right:
-            lost = _lost(mine, wanted) if left is None else 0
-            for _ in range(max(lost, 0)):
-                yield None, wanted.take()
-            for _ in range(max(-lost, 0)):
-                yield mine.take(), None
-            yield mine.take(), wanted.take()
-        elif right is not None and left < right:
-            yield mine.take(), None
-        else:
-            yield None, wanted.take()
-    while mine.peek() is not None:
-        yield mine.take(), None
-    while wanted.peek() is not None:
-        yield None, wanted.take()
-
-
-def _lost(mine: _Ahead[Any], wanted: _Ahead[Any]) -> int:
-    """How many expected rows (positive) or own ones (negative) to skip until both are alike; 0
-    where they are, or where nothing ahead makes them."""
-    have, want = mine.peek(), wanted.peek()
-    if have is None or want is None or _alike(have, want):
-        return 0
-    for distance in range(1, _AHEAD):
-        later, other = wanted.peek(distance), mine.peek(distance)
-        if later is not None and _alike(have, later):
-            return distance
-        if other is not None and _alike(other, want):
-            return -distance
-    return 0
-
-
-def _alike(have: Record, want: Record) -> bool:
-    """The same kind of change of the same table, and half of the cells the same."""
-    if any(have.get(name) != want.get(name) for name in ("db", "table", "op")):
-        return False
-    cells = equal = 0
-    for which in _IMAGES:
-        images = have.get(which) or {}, want.get(which) or {}
-        cells += len(images[1])
-        equal += sum(n in images[0] and images[0][n] == v for n, v in images[1].items())
-    return 2 * equal >= cells
-
-
-class _Ahead(Generic[_T]):
-    """Records, looked at before they are taken."""
-
-    def __init__(self, records: Iterable[_T]) -> None:
-        self._records = iter(records)
-        self._held: deque[_T] = deque()
-
-    def peek(self, distance: int = 0) -> _T | None:
-        """The record ``distance`` ahead, None past the end."""
-        while len(self._held) <= distance:
-            record = next(self._records, None)
-            if record is None:
-                return None
-            self._held.append(record)
-        return self._held[distance]
-
-    def take(self) -> _T:
-        """Take the next; call :meth:`peek` first."""
-        return self._held.popleft()

@@ -7,11 +7,10 @@ the log. It is asked by who calls this (log/served.py, sources/server/listed.py)
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from binlogkit.analyses.conformance.against_golden import paired
 from binlogkit.analyses.conformance.result import ConformanceResult, Differences
 from binlogkit.analyses.conformance.rule import Difference, Kind, shown
 from binlogkit.analyses.conformance.server_lines import Line
@@ -52,7 +51,7 @@ def against_server(
     """
     findings = Differences(file, keep=keep, baseline=baseline, decoder=decoder)
     events = rows = cells = unjudged = 0
-    for mine, theirs in paired(ours, listed, lambda line: (line.pos,)):
+    for mine, theirs in _paired(iter(ours), iter(listed)):
         if mine is None and theirs is not None and end is not None and theirs.pos >= end:
             break
         events += _compare(findings, mine, theirs)
@@ -65,6 +64,18 @@ def against_server(
         for record in table.differences:
             _row(findings, table.name, record)
     return findings.result(events=events, rows=rows, cells=cells, rows_not_judged=unjudged)
+
+
+def _paired(ours: Iterator[Line], listed: Iterator[Line]) -> Iterator[tuple[Line | None, ...]]:
+    """Both in step by their positions."""
+    mine, theirs = next(ours, None), next(listed, None)
+    while mine is not None or theirs is not None:
+        at = min(line.pos for line in (mine, theirs) if line is not None)
+        left = mine if mine is not None and mine.pos == at else None
+        right = theirs if theirs is not None and theirs.pos == at else None
+        yield left, right
+        mine = mine if left is None else next(ours, None)
+        theirs = theirs if right is None else next(listed, None)
 
 
 def _compare(findings: Differences, mine: Line | None, theirs: Line | None) -> bool:

@@ -98,10 +98,10 @@ class _Comparison:
             from binlogkit.analyses.conformance.our_batches import OurBatches
 
             ours = OurBatches(rows.windows)
-            self.groups = RowGroups(ours, tables, self.report, statement)
+            self.groups = RowGroups(ours, tables, findings, statement)
             self.blocks = BlockRows(ours, self.groups, findings)
         elif rows is not None:
-            self.groups = RowGroups(OurRows(rows), tables, self.report, statement)
+            self.groups = RowGroups(OurRows(rows), tables, findings, statement)
         self.transaction = PrintedTransaction(self.report)
 
     def run(self, text: Iterable[bytes | str] | TextBlocks) -> ConformanceResult:
@@ -280,7 +280,7 @@ class _Comparison:
 
     def _not_ours(self, key: Key, printed: PrintedEvent) -> None:
         said = b"# at %d %s" % (printed.pos, printed.head)
-        reason = "ours has no event here"
+        reason = "ours lacks this event"
         self.report(key, None, unexplained(None, None, printed.kind, reason, said))
 
     def _end(self) -> None:

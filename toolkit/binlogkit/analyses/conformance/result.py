@@ -35,7 +35,10 @@ _LOOKED_AT = ["file", "pos", "row", "column", "kind", "rule", "ours", "theirs", 
 _ORDER = {kind: i for i, kind in enumerate((
     Kind.OURS, Kind.UNEXPLAINED, Kind.UNDER_DETERMINED, Kind.THEIRS, Kind.REPRESENTATION,
 ))}  # fmt: skip
-_COUNTS = ("events", "rows", "cells", "cells_by_bytes", "rows_not_judged", "baselined")
+_COUNTS = (
+    "events", "rows", "cells", "cells_by_bytes", "rows_not_judged", "baselined", "rows_lacking",
+    "rows_invented",
+)  # fmt: skip
 
 
 class Verdict(StrEnum):
@@ -64,7 +67,9 @@ class ConformanceSummary:
     log's own bytes decided; ``rows_not_judged``: ours that mysqlbinlog did not print for reasons of
     its own and the bytes did not decide either; ``kinds``, ``rules``: differences by kind and by
     rule (all, also those beyond what the frame keeps); ``baselined``: known ones, left out of both;
-    ``problem``: what mysqlbinlog said when it gave up.
+    ``problem``: what mysqlbinlog said when it gave up; ``rows_lacking``, ``rows_invented``: of the
+    log, which the decoder does not give, and the reverse; those next to each other are one
+    difference.
     """
 
     verdict: Verdict
@@ -77,6 +82,8 @@ class ConformanceSummary:
     rules: Mapping[str, int] = field(default_factory=dict)
     baselined: int = 0
     problem: str | None = None
+    rows_lacking: int = 0
+    rows_invented: int = 0
 
     @property
     def exit_status(self) -> int:
@@ -126,7 +133,7 @@ class Differences:
         self.records: list[dict[str, Any]] = []
         self.kinds: Counter[str] = Counter()
         self.rules: Counter[str] = Counter()
-        self.baselined = 0
+        self.baselined = self.rows_lacking = self.rows_invented = 0
         self._kept: Counter[tuple[str, str]] = Counter()
         self._baseline: dict[tuple[str, ...], set[str]] = {}
         self._known_kinds: set[str | None] = set()  # None: of any
@@ -173,6 +180,11 @@ class Differences:
             self._kept[(kind, rule)] += 1
             self.records.append(found)
 
+    def alone(self, lacking: int = 0, invented: int = 0) -> None:
+        """Count rows that only the log has, and those that only the decoder gives."""
+        self.rows_lacking += lacking
+        self.rows_invented += invented
+
     @property
     def failing(self) -> list[dict[str, Any]]:
         """The kept differences that make the comparison fail, as records of :data:`COLUMNS`."""
@@ -189,6 +201,8 @@ class Differences:
             rules=dict(sorted(self.rules.items())),
             baselined=self.baselined,
             problem=problem,
+            rows_lacking=self.rows_lacking,
+            rows_invented=self.rows_invented,
             **counts,
         )
         return ConformanceResult(table, summary)

@@ -2,7 +2,8 @@
 
 mysqlbinlog prints a statement's rows after its last rows event and does not say which event each
 belongs to; so the rows of all events of the statement are compared in order. Where the two sides
-get out of step, a few rows ahead on either side show which one is missing.
+get out of step, the places of the stored rows and of ours, and some rows ahead on either side, show
+which one is missing; rows that are missing next to each other are one difference.
 
 The log's own bytes, where they are at hand, are cut into the same rows and go along: they decide
 what the text lacks, and the rows that mysqlbinlog does not print.
@@ -20,7 +21,8 @@ from typing import Any
 from binlogkit.analyses.conformance.cell import Tables, TableVersion
 from binlogkit.analyses.conformance.our_records import Key, OurRows, Record, key_of
 from binlogkit.analyses.conformance.printed import PrintedRow
-from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction, Report
+from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
+from binlogkit.analyses.conformance.result import Differences
 from binlogkit.analyses.conformance.row_pair import Pair, as_printed, compare_rows, fits
 from binlogkit.analyses.conformance.rule import (
     EVENT_RULES,
@@ -32,10 +34,11 @@ from binlogkit.analyses.conformance.rule import (
 from binlogkit.analyses.conformance.stored import StoredRow
 from binlogkit.analyses.conformance.stored_statement import StoredStatement
 
-_AHEAD = 8
+_AHEAD = 64
 _FRUITLESS = 50
+_EARNED = 16  # compared rows that allow one more fruitless search
 _NOWHERE: Key = (-1, -1)
-_MISSING = "ours does not have this row"
+_MISSING = "ours lacks this row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,19 @@ class RowEventFacts:
     transaction: PrintedTransaction
 
 
+@dataclass(slots=True)
+class _Alone:
+    """Rows next to each other that only one side has; ``lacking``: ours lacks them; ``key``,
+    ``row``: of the first."""
+
+    lacking: bool
+    key: Key
+    row: int | None
+    first: str
+    last: str
+    count: int = 1
+
+
 class RowGroups:
     """Takes rows events and rows as they are printed; reports differences.
 
@@ -62,11 +78,11 @@ class RowGroups:
     """
 
     def __init__(
-        self, ours: OurRows, tables: Tables, report: Report, stored: StoredStatement
+        self, ours: OurRows, tables: Tables, findings: Differences, stored: StoredStatement
     ) -> None:
         self.ours = ours
         self.tables = tables
-        self.report = report
+        self._findings = findings
         self.stored = stored
         self.rows = self.cells = self.by_bytes = self.not_judged = 0
         self.server = ""
@@ -75,8 +91,16 @@ class RowGroups:
         self._theirs: deque[PrintedRow] = deque()
         self._ended = False
         self._number: tuple[Key, int] = ((-1, -1), 0)
+        self._own: tuple[Key, int] = ((-1, -1), 0)  # the same, as our rows come
+        self._numbered = True  # whether the last row had the number that it has in the log
         self._fruitless = 0
+        self._alone: _Alone | None = None
         self._named: tuple[TableVersion, tuple[str, ...]] | None = None
+
+    def report(self, key: Key, row: int | None, difference: Difference) -> None:
+        """Report a difference, after the rows that only one side has."""
+        self._tell_alone()
+        self._findings.report(key, row, difference)
 
     @property
     def idle(self) -> bool:
@@ -121,8 +145,9 @@ class RowGroups:
         self.rows += len(keys)
         self.cells += cells
         self.by_bytes += by_bytes
+        self._tell_alone()
         for key in keys:
-            self._number = (key, self.next_number(key))
+            self._number = self._own = (key, self.next_number(key))
 
     def event_at(self, key: Key) -> RowEventFacts | None:
         """The rows event at ``key``, if it is the statement's."""
@@ -136,7 +161,7 @@ class RowGroups:
         """The statement is over: what is left on our side was not printed."""
         while self._theirs:
             self._step()
-        while self._ours() is not None:
+        while (ours := self._ours()) is not None and not self._may_follow(ours):
             self._extra()
         self._events.clear()
         self.stored.end(self.last)
@@ -152,6 +177,23 @@ class RowGroups:
             self.not_judged += not complete
             if complete:
                 self._report_extra(record)
+        self._tell_alone()
+
+    def _may_follow(self, ours: Record) -> bool:
+        """Whether our row, which does not say its event's number in the payload, may be of a later
+        statement of it."""
+        return "inner" not in ours and self.last[1] >= 0 and ours["pos"] == self.last[0]
+
+    def _key(self, ours: Record) -> Key:
+        """The rows event of our row; where it says no number in the payload, the one that is
+        awaited there."""
+        key = key_of(ours)
+        if "inner" in ours or key in self._events:
+            return key
+        stored = self.stored.row
+        if stored is not None and stored.key[0] == key[0]:
+            return stored.key
+        return next((known for known in self._events if known[0] == key[0]), key)
 
     # One step
 
@@ -167,8 +209,15 @@ class RowGroups:
         if ours is None:
             self._missing()
             return
-        pair = self._compare(ours, theirs, self._stored_as(theirs))
-        if not pair.reads_alike and self._fruitless < _FRUITLESS:
+        stored = self._stored_as(theirs)
+        pair = self._compare(ours, theirs, stored)
+        if not pair.reads_alike and stored is not None and (apart := self._apart(ours, stored.key)):
+            if apart > 0:
+                self._missing()
+            else:
+                self._extra()
+            return
+        if not pair.reads_alike and self._fruitless < _FRUITLESS + self.rows // _EARNED:
             ahead = self._in_step_again(ours, theirs)
             if ahead:
                 for _ in range(abs(ahead)):
@@ -182,12 +231,13 @@ class RowGroups:
 
     def _both(self, pair: Pair) -> None:
         theirs = self._theirs.popleft()
-        self.stored.take()
         ours = self.ours.take_first()
+        key = self._key(ours)
+        self.stored.take()
         if pair.agrees:
             facts = self.tables.current(str(ours.get("db")), str(ours.get("table")))
             self.ours.learn(theirs, facts)
-        self._commit(ours, pair)
+        self._commit(ours, key, pair)
 
     def _compare(self, ours: Record, theirs: PrintedRow, stored: StoredRow | None = None) -> Pair:
         return compare_rows(ours, theirs, self.tables, self.server, stored)
@@ -199,6 +249,17 @@ class RowGroups:
             self.stored.lose()
             return None
         return stored
+
+    def _apart(self, ours: Record, stored: Key) -> int:
+        """By the places of both: 1 where ours lacks the printed row, which is stored in the event
+        ``stored``, -1 where ours is no row of the log, 0 where they may be one."""
+        key = self._key(ours)
+        if key != stored:
+            return 0 if key not in self._events else 1 if key > stored else -1
+        number = ours.get("row")
+        if not self._numbered or not isinstance(number, int):
+            return 0
+        return int(number > self.next_number(key))
 
     def _in_step_again(self, ours: Record, theirs: PrintedRow) -> int:
         """How many of theirs (positive) or of ours (negative) to skip; 0: none helps."""
@@ -212,8 +273,8 @@ class RowGroups:
                 return -distance
         return 0
 
-    def _commit(self, ours: Record, pair: Pair) -> None:
-        key = key_of(ours)
+    def _commit(self, ours: Record, key: Key, pair: Pair) -> None:
+        self._tell_alone()
         row = ours.get("row")
         self.rows += 1
         self.cells += pair.cells
@@ -228,10 +289,12 @@ class RowGroups:
             where = ", ".join(str(k[0]) for k in self._events)
             reason = "no rows event of this statement stands there"
             return [unexplained("pos", key[0], where, reason, f"# at {where}")]
-        number = self.next_number(key)
+        number, own = self.next_number(key), self._own_number(key)
         self._number = (key, number)
+        self._numbered = ours.get("row", number) == number
         found = []
-        if ours.get("row", number) != number:
+        # Numbers that go on after a lost row are that row's difference, not their own.
+        if ours.get("row", number) not in (number, own):
             found.append(_field("row", ours.get("row"), number))
         found.extend(
             _field(name, ours[name], value)
@@ -261,19 +324,53 @@ class RowGroups:
     # Rows that only one side has
 
     def _missing(self) -> None:
-        row = self._theirs.popleft()
-        self.stored.take()
+        row, stored = self._theirs.popleft(), self.stored.row
         key = self.last if len(self._events) == 1 else self._number[0]
+        key = key if stored is None else stored.key
+        self.stored.take()
+        self._number = (key, self.next_number(key))
         text = f"{row.op} in {shown(row.table[0])}.{shown(row.table[1])}, line {row.line}"
-        self.report(key, None, unexplained(None, None, text, _MISSING))
+        self._add_alone(_Alone(True, key, self._number[1], text, text))
 
     def _extra(self) -> None:
         self._report_extra(self.ours.take_first())
 
     def _report_extra(self, record: Record) -> None:
-        reason = "mysqlbinlog does not print this row"
-        difference = unexplained(None, _name(record), None, reason, "no such row")
-        self.report(key_of(record), record.get("row"), difference)
+        self._own_number(key_of(record))
+        name = _name(record)
+        self._add_alone(_Alone(False, key_of(record), record.get("row"), name, name))
+
+    def _own_number(self, key: Key) -> int:
+        """The number that our next row of an event has if ours are counted."""
+        self._own = (key, self._own[1] + 1 if self._own[0] == key else 0)
+        return self._own[1]
+
+    def _add_alone(self, row: _Alone) -> None:
+        known = self._alone
+        if known is None or known.lacking != row.lacking:
+            self._tell_alone()
+            self._alone = row
+        else:
+            known.count, known.last = known.count + 1, row.first
+
+    def _tell_alone(self) -> None:
+        """Report the rows that only one side has, if any wait."""
+        rows, self._alone = self._alone, None
+        if rows is None:
+            return
+        text, many = rows.first, rows.count > 1
+        if many:
+            text = f"{rows.count} rows, the first: {text}, the last: {rows.last}"
+        self._findings.alone(
+            lacking=rows.count * rows.lacking, invented=rows.count * (not rows.lacking)
+        )
+        if rows.lacking:
+            reason = "ours lacks these rows" if many else "ours lacks this row"
+            difference = unexplained(None, None, text, reason)
+        else:
+            reason = f"mysqlbinlog does not print {'these rows' if many else 'this row'}"
+            difference = unexplained(None, text, None, reason, "no such row")
+        self._findings.report(rows.key, rows.row, difference)
 
     # Rows that mysqlbinlog does not print
 
@@ -287,7 +384,7 @@ class RowGroups:
             rows = f"{judged} rows from this one on"
             self._not_printed("type-not-handled", stored.key, row, rows, theirs.fault)
             return
-        key = self.last if ours is None else key_of(ours)
+        key = self.last if ours is None else self._key(ours)
         if ours is None and theirs.op:
             self._missing()
         else:
@@ -322,12 +419,12 @@ class RowGroups:
         while (stored := self.stored.row) is not None and stored.key == key:
             self._pass_over(before=key)
             ours = self._ours()
-            if ours is None or key_of(ours) != key:
+            if ours is None or self._key(ours) != key:
                 where = f"{stored.op} in {stored.db}.{stored.table}"
                 self.report(key, None, not_stored(None, None, b"", f"{_MISSING}: {where}"))
             else:
                 pair = self._compare(ours, theirs or as_printed(stored), stored)
-                self._commit(self.ours.take_first(), pair)
+                self._commit(self.ours.take_first(), key, pair)
             self.stored.take()
             theirs = None
             count += 1
@@ -339,7 +436,7 @@ class RowGroups:
 
     def _pass_over(self, *, before: Key) -> None:
         """Report our rows before ``before``: the log stores none there."""
-        while (ours := self._ours()) is not None and key_of(ours) < before:
+        while (ours := self._ours()) is not None and self._key(ours) < before:
             reason = "the log does not store this row"
             record = self.ours.take_first()
             difference = not_stored(None, _name(record), None, reason)
@@ -348,7 +445,7 @@ class RowGroups:
     def _skip(self, key: Key | None) -> int:
         """Pass over our rows of an event, of the statement if None; how many there were."""
         skipped = 0
-        while (record := self._ours()) is not None and key in (None, key_of(record)):
+        while (record := self._ours()) is not None and key in (None, self._key(record)):
             self.ours.take_first()
             skipped += 1
         self.not_judged += skipped

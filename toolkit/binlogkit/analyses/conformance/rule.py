@@ -204,6 +204,11 @@ EVENT_RULES: dict[str, Rule] = {
             "V1 rows events and no MariaDB events)",
         ),
         Rule(
+            "end-as-position", Kind.OURS,
+            "pos is the event's first byte; ours is the position after it, which its header names",
+            _CONTRACT,
+        ),
+        Rule(
             "absent-as-null", Kind.OURS,
             "the column is not in the image, ours says NULL", _CONTRACT,
         ),
