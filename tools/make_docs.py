@@ -210,6 +210,10 @@ difference; what no rule explains is `unexplained`.
 `under_determined` |
 | `incomplete` | 1 | none of these, but mysqlbinlog gave up before the log's end |
 
+The verdict comes first, on standard error, with the counts of all kinds and rules. The records are
+the differences that no rule explains or nothing decides, and the first of each rule by which the
+decoder is wrong; with `--explained` all, in the log's order.
+
 ## As bytes first
 
 Our own rows are rendered as mysqlbinlog prints them, a column at a time, and compared with its text
@@ -279,10 +283,11 @@ Every key of every record is compared, with its type: of events the header, `end
 each field down to the status variables, of rows also the columns' names. A difference shows the
 bytes that the log has there. `--against mysqlbinlog --against golden` uses both. `--html` writes
 one self-contained page: the verdict, and the differences by whose fault they are.
-`--decoder` is what the reasons call the decoder under test, by default what `--as` says; `--golden
-DIR` says where the lines are, if not beside the log. What no record of a type has (a decoder
-without `xid`) is neither reported nor compared; rows that come without `pos` and `row` are compared
-in their order.
+`--decoder` is what the decoder under test is called, by default as its format; `--golden DIR` says
+where the lines are, if not beside the log. What no record of a type has (a decoder without `xid`)
+is neither reported nor compared. Records are matched by their values and, where given, their
+places, so that one that is lost, doubled, invented or moved is one difference; those that are lost
+next to each other are one together ([testing-decoders.md](testing-decoders.md#another-language)).
 
 A baseline names logs without their folders, so that it is valid on other machines.
 

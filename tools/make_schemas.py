@@ -377,11 +377,27 @@ def _decoded_row() -> Schema:
     declared = {field.name: field for field in ROW}
     image = {"type": ["object", "null"], "description": "columns by name, or as @1, @2 …"}
     wanted = ("db", "table", "op")
+    there, none = {"type": "object"}, {"type": "null"}
+    shapes = {"insert": (none, there), "update": (there, there), "delete": (there, none)}
+    rules = [
+        {
+            "if": {"properties": {"op": {"const": op}}},
+            "then": {
+                "properties": {"before": before, "after": after},
+                "required": [
+                    which for which, shape in (("before", before), ("after", after))
+                    if shape is there
+                ],
+            },
+        }
+        for op, (before, after) in shapes.items()
+    ]  # fmt: skip
     return {
         "$schema": DIALECT,
         "title": "binlogkit decoded row",
         "description": "One line of `conform --as rows`: a row change as any decoder gives it. "
-        "Other keys are compared with those of `row`.",
+        "`pos` is needed where mysqlbinlog judges; other keys of `row` are compared with it, and "
+        "keys that it has not are ignored.",
         "type": "object",
         "properties": {
             **{name: _value(declared[name], {"op": texts(OPS)}) for name in wanted},
@@ -390,6 +406,7 @@ def _decoded_row() -> Schema:
             **{name: _value(declared[name], {}) for name in ("pos", "inner", "row")},
         },
         "required": [*wanted],
+        "allOf": rules,
     }
 
 

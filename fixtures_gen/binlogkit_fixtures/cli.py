@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -98,24 +99,38 @@ def verify(root: Path, **arguments: Any) -> int:
 @many("version", SERIES, "Only servers of this series")
 @output_options
 def list_(scenario: str | None, versions: Sequence[str], **arguments: Any) -> int:
-    """List the golden cases that come with this package."""
-    from binlogkit.reports.output import write_records
+    """List the golden cases that come with this package, with the paths of their logs."""
+    from binlogkit.reports.output import write_entries, write_records
     from binlogkit_fixtures import golden
 
     names = (
         "cell", "scenario", "server", "server_version", "format", "image", "settings", "binlogs",
-        "bytes", "events", "marks", "path",
+        "bytes", "events", "marks", "path", "logs",
     )  # fmt: skip
+    view = ("cell", "scenario", "server", "server_version", "settings", "events", "logs")
     records = (
         _describe(case)
         for case in golden.cases(scenario=scenario)
         if not versions or case.settings.series in versions
     )
-    write_records(records, output_of(arguments), names=names, view=names[:-1])
+    output = output_of(arguments)
+    if output.on_terminal and output.columns is None:
+        write_entries(map(_entry, records), output)
+    else:
+        write_records(records, output, names=names, view=view)
     return WELL
 
 
-def _describe(case: Any) -> dict[str, object]:
+def _entry(record: dict[str, Any]) -> Any:
+    """A case in two lines, the second of which is what a command takes as its FILEs."""
+    from binlogkit.reports.model import Entry
+
+    name = "/".join(record[part] for part in ("cell", "scenario", "server") if record[part])
+    facts = f"{record['server_version']}, {record['events']} events {record['settings']}".rstrip()
+    return Entry(f"{name} ({facts})", (), shlex.join(record["logs"]))
+
+
+def _describe(case: Any) -> dict[str, Any]:
     manifest, cell = case.manifest, case.settings
     return {
         "cell": case.cell,
@@ -130,6 +145,7 @@ def _describe(case: Any) -> dict[str, object]:
         "events": len(manifest.events),
         "marks": [mark.name for mark in manifest.marks],
         "path": str(case.path),
+        "logs": [str(log) for log in case.binlogs],
     }
 
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import lzma
 import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from binlogkit.cli import run
+from binlogkit.schemas import load
+from binlogkit_fixtures import golden
 
 CASE = Path(__file__).parents[1] / "_data" / "8.0-row-full" / "crash"
 
@@ -56,7 +62,7 @@ def test_a_wrong_decoder_is_called_by_its_name(
     words = ["conform", "--against", "golden", log, "--decoded", str(_decoded(folder, rows)),
              "--as", "binlogkit", "--decoder", "<mine>", "--junit", str(junit),
              "--html", str(html)]  # fmt: skip
-    assert run([*words, "--format", "jsonl"]) == 1
+    assert run([*words, "--format", "jsonl", "--explained"]) == 1
     said = capsys.readouterr()
     first, second = (json.loads(line) for line in said.out.splitlines())
     assert (first["column"], first["rule"], first["kind"]) == (
@@ -76,6 +82,65 @@ def test_a_wrong_decoder_is_called_by_its_name(
     assert "compared with the expected lines" in page
     assert page.count('<div class="card bad">') == 2  # the verdict, and what nobody explains
     assert f'<td class="n s">{lost["pos"]}</td>' in page
+
+
+def _bare(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first log's rows with the keys that suffice."""
+    kept = ("pos", "db", "table", "op", "before", "after")
+    return [{k: row[k] for k in kept} for row in rows if row["file"] == "binlog.000001"]
+
+
+def test_the_verdict_comes_first_then_what_nobody_explains(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A number as text, which is representation, NULL for a value, which is the decoder's fault in
+    two rows, and another value: by default one record of each that counts."""
+    case = golden.case("8.0-row-full", "keys")
+    rows = _bare(case.rows)
+    numbers = [
+        (row["after"], name)
+        for row in rows
+        for name, value in (row["after"] or {}).items()
+        if isinstance(value, int)
+    ]
+    for (image, name), other in zip(numbers[:20:5], (str, None, None, -77), strict=True):
+        image[name] = other(image[name]) if callable(other) else other
+    path = _decoded(tmp_path / "case", rows)
+    words = ["conform", "--against", "golden", str(case.binlogs[0]), "--decoded", str(path)]
+    assert run([*words, "--format", "jsonl"]) == 1
+    said = capsys.readouterr()
+    listed = [json.loads(line) for line in said.out.splitlines()]
+    assert [(d["kind"], d["rule"]) for d in listed] == [
+        ("unexplained", ""),
+        ("ours", "value-as-null"),
+    ]
+    verdict, wrong, more = said.err.splitlines()
+    assert "differ: " in verdict and "2 wrong in the decoder, 1 representation, 1 unexpl" in verdict
+    assert wrong == "binlogkit: 2 value-as-null: the log has a value, the decoder says NULL"
+    assert more.endswith("listed with --explained: 1 number-as-text, 2 value-as-null")
+    assert run([*words, "--format", "jsonl", "--explained"]) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert run([*words, "--decoder", "mine"]) == 1
+    head = capsys.readouterr().out.splitlines()[0].split()
+    assert head[-4:] == ["mine", "expected", "reason", "proof"]
+
+
+def test_the_verdict_stands_above_the_list(folder: Path) -> None:
+    """Also where both streams are one."""
+    path = _decoded(folder, _bare(_rows(folder))[1:])
+    done = subprocess.run(
+        [sys.executable, "-m", "binlogkit", "conform", "--against", "golden",
+         str(folder / "binlog.000001"), "--decoded", str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False,
+    )  # fmt: skip
+    first, second, *_ = done.stdout.splitlines()
+    assert first.startswith("binlogkit: differ: ") and second.startswith("file ")
+    assert done.returncode == 1
+
+
+def test_the_form_of_a_row_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["conform", "--row-form"]) == 0
+    assert json.loads(capsys.readouterr().out) == load("decoded_row")
 
 
 def test_expected_lines_from_elsewhere(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,7 +80,7 @@ def test_a_folder_in_the_logs_order(run: Run, golden_log: Any) -> None:
         ["rows", "{log}", "--schema-from", "mysql://root:secret@127.0.0.1:1"],
         ["rows", "{log}", "--output", "/nowhere/at/all"],
         ["audit", "{log}", "--format", "csv"],
-        ["conform", "{log}", "--decoded", "x"],
+        ["conform", "{log}", "--as", "rows"],
     ],
     ids=lambda a: " ".join(a).replace("{log}", "LOG"),
 )

@@ -73,7 +73,8 @@ CONTRACT = {
     },
     "conform": FILES
     | OUTPUT
-    | {"--against", "--decoded", "--as", "--baseline", "--rules", "--set", "--allow-unjudged"},
+    | {"--against", "--decoded", "--as", "--baseline", "--rules", "--set", "--allow-unjudged"}
+    | {"--row-form", "--explained"},
     "explain": FILES | OUTPUT | {"--at", "--text", "--html"},
     "verify": FILES | OUTPUT,
     "fixtures": set(),

@@ -176,9 +176,8 @@ Each decoder is run as a program of its own over the {logs} golden logs, and its
 the expected ones (the programs, in `tests/decoders/` and `examples/`, print what the library gives,
 and mend nothing; [testing-decoders.md](testing-decoders.md) says how a project tests its decoder
 so). The command that judges is `conform --against golden --decoded OUT --as rows`, for a decoder of
-your own as well; the least that a line must have is `db`, `table`, `op`, `before` and `after`, the
-images as objects of columns, by name or as `@1`, `@2` …; `pos`, `inner` and `row` say where a row
-stands, and what else a line has is compared with the key of that name ([records.md](records.md)).
+your own as well; six keys suffice: `pos`, `db`, `table`, `op`, `before` and `after`
+([testing-decoders.md](testing-decoders.md#another-language)).
 
 What is `ours` below is the decoder's own; `representation` is the same value written otherwise.
 Neither decoder has a server to ask here: what names, signedness and labels it could have had from

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -27,7 +28,8 @@ def test_list_as_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
     partial = next(r for r in records if r["cell"] == "8.0-row-partial-json")
     assert partial["settings"] == "binlog-row-value-options=PARTIAL_JSON"
     assert partial["server_version"] == "8.0.31"
-    assert Path(partial["path"]).is_dir()
+    assert all(Path(log).is_file() for log in partial["logs"])
+    assert {Path(log).parent for log in partial["logs"]} == {Path(partial["path"])}
     assert partial["marks"][0] == "inserted"
 
 
@@ -38,6 +40,21 @@ def test_list_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines[1:]] == [
         c.cell for c in golden.cases(version="5.7", scenario="incident")
     ]
+    assert all(Path(line.split()[-1]).is_file() for line in lines[1:])
+
+
+def test_list_on_a_terminal_has_paths_to_copy(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("binlogkit.reports.output.is_terminal", lambda path: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(["fixtures", "list", "--version", "8.0", "--scenario", "transactions"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    cases = golden.cases(version="8.0", scenario="transactions")
+    assert len(lines) == 2 * len(cases)
+    for case, heading, line in zip(cases, lines[::2], lines[1::2], strict=True):
+        assert heading.startswith(f"{case.cell}/transactions (8.0.31, ")
+        assert shlex.split(line) == [str(log) for log in case.binlogs]
 
 
 def test_verify_is_quiet_about_what_is_well(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from typing import Any
 
+import jsonschema
 import pytest
 
 import binlogkit as bk
@@ -21,6 +22,7 @@ from binlogkit.analyses.conformance import (
     parse_decoded,
 )
 from binlogkit.errors import UsageError
+from binlogkit.schemas import load
 from binlogkit_fixtures import golden
 
 CASES = [
@@ -266,6 +268,52 @@ def test_mysqlbinlog_cannot_judge_rows_without_places() -> None:
             None, parse_decoded(lines, "maxwell").rows, [],
             case.mysqlbinlog_text.encode().splitlines(keepends=True),
         )  # fmt: skip
+
+
+#: What makes a row none, and what the error says of it.
+NO_ROWS: list[tuple[Row, str]] = [
+    ({"db": None}, "it has no db"),
+    ({"table": None}, "it has no table"),
+    ({"op": None}, "it has no op"),
+    ({"op": "replace"}, "op is none of insert, update, delete"),
+    ({"before": None}, "update: before is no object of columns"),
+    ({"after": None}, "update: after is no object of columns"),
+    ({"after": [1, 2]}, "update: after is no object of columns"),
+    ({"op": "insert"}, "insert, which has no before"),
+    ({"op": "delete"}, "delete, which has no after"),
+    ({"pos": "4"}, "pos is no integer"),
+    ({"pos": 1.5}, "pos is no integer"),
+    ({"pos": True}, "pos is no integer"),
+    ({"row": "0"}, "row is no integer"),
+    ({"inner": []}, "inner is no integer"),
+]
+LEAST: Row = {"pos": 4, "db": "d", "table": "t", "op": "update", "before": {"a": 1},
+              "after": {"a": [1, {}]}}  # fmt: skip
+
+
+@pytest.mark.parametrize(("other", "problem"), NO_ROWS, ids=[str(each) for each, _ in NO_ROWS])
+def test_the_least_form_and_its_schema_refuse_the_same(other: Row, problem: str) -> None:
+    """Each of the six keys is needed, with its type; the error names the line and the key."""
+    schema = jsonschema.Draft202012Validator(load("decoded_row"))
+    row = {**LEAST, **other}
+    wanting = {key: value for key, value in row.items() if value is not None}
+    for refused in (row, wanting):
+        assert not schema.is_valid(refused)
+        with pytest.raises(UsageError, match=f"line 2 is no .*{problem}"):
+            list(parse_decoded([json.dumps(LEAST), json.dumps(refused)], "rows").rows or ())
+
+
+@pytest.mark.parametrize("more", [{}, {"inner": None, "row": 0}, {"gtid": None}, {"seen": "now"}])
+def test_the_least_form_and_its_schema_take_the_same(more: Row) -> None:
+    schema = jsonschema.Draft202012Validator(load("decoded_row"))
+    rows = [LEAST | more]
+    rows.append({k: v for k, v in LEAST.items() if k not in ("pos", "before")} | {"op": "insert"})
+    rows.append({k: v for k, v in LEAST.items() if k != "after"} | {"op": "delete", "before": {}})
+    assert all(map(schema.is_valid, rows))
+    read = list(parse_decoded(map(json.dumps, rows), "rows").rows or ())
+    assert [row["op"] for row in read] == ["update", "insert", "delete"]
+    assert read[1]["before"] is read[2]["after"] is None
+    assert "seen" not in read[0]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +36,16 @@ _COMPARING = (
     "program", "golden", "server", "decoded", "decoded_format", "decoder", "junit", "html",
     "baseline", "write_baseline",
 )  # fmt: skip
+#: The formats that name no program.
+_NAMELESS = {"rows": "the decoder", "binlogkit": "the decoder"}
+
+
+def _print_row_form(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from binlogkit.schemas import load
+
+        click.echo(json.dumps(load("decoded_row"), indent=1, ensure_ascii=False))
+        context.exit()
 
 
 @click.command("conform", cls=Command)
@@ -63,9 +74,28 @@ _COMPARING = (
 )
 @click.option("--mysqlbinlog", "program", metavar="PROGRAM", help="The mysqlbinlog to use.")
 @click.option("--decoded", metavar="OUT", help="Another decoder's output for the one FILE.")
-@click.option("--as", "decoded_format", metavar="FORMAT", help="What --decoded is.")
 @click.option(
-    "--decoder", metavar="NAME", help="What the reasons call --decoded's maker; by default --as."
+    "--as",
+    "decoded_format",
+    metavar="FORMAT",
+    help="What --decoded is: rows (the default; --row-form prints its JSON Schema), binlogkit, "
+    "mysqlbinlog, debezium, maxwell, canal.",
+)
+@click.option(
+    "--row-form",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_row_form,
+    help="Instead: print the JSON Schema of a line of --as rows.",
+)
+@click.option(
+    "--decoder", metavar="NAME", help="What --decoded's maker is called; by default as its format."
+)
+@click.option(
+    "--explained",
+    is_flag=True,
+    help="List every difference: those that a rule explains, too.",
 )
 @click.option("--junit", metavar="FILE", help="Write the result as JUnit XML, too.")
 @click.option("--html", metavar="OUT", help="Write it as a report, one HTML file, too.")
@@ -91,7 +121,10 @@ _COMPARING = (
 )
 @output_options
 def command(**arguments: Any) -> int:
-    """One record per difference: event structure first, values second; each classified.
+    """The verdict, and one record per difference that no rule explains.
+
+    Event structure is compared first, values second, and each difference classified. Of the rules
+    by which the decoder is wrong the first difference each is listed, all with --explained.
 
     The judge is mysqlbinlog with the log's own bytes; or the expected events and rows of a golden
     log, of which every key is compared; or the running server that wrote the log, by SHOW BINLOG
@@ -99,26 +132,22 @@ def command(**arguments: Any) -> int:
     judge one after the other.
 
     Kinds: ours, theirs, representation, under_determined, unexplained. The verdict goes to
-    standard error. Status 1: a difference is ours or unexplained, or nobody judged something.
+    standard error, with the counts of all. Status 1: a difference is ours or unexplained, or nobody
+    judged something.
 
     With --rules one record per event that no server could have written under what --set declares:
     images with other columns than the tables' keys allow, changes in another format. Status 1:
     there is one.
     """
     declared = arguments.pop("declared")
+    explained = arguments.pop("explained")
     if arguments.pop("by_rules"):
         return _by_rules(arguments, declared)
     if declared:
         raise UsageError("--set goes with --rules")
-    from binlogkit.analyses.conformance import (
-        COLUMNS,
-        Verdict,
-        baseline_lines,
-        merge,
-        read_baseline,
-    )
+    from binlogkit.analyses.conformance import Verdict, baseline_lines, merge, read_baseline
+    from binlogkit.reports.conformance import worth_listing
     from binlogkit.reports.junit import write_junit
-    from binlogkit.reports.output import write_records
     from binlogkit.sources.mysqlbinlog import find
 
     output = output_of(arguments)
@@ -132,11 +161,13 @@ def command(**arguments: Any) -> int:
     decoded, kind = arguments.pop("decoded"), arguments.pop("decoded_format")
     write_to, allowed = arguments.pop("write_baseline"), arguments.pop("allow_unjudged")
     log = open_input(arguments)
-    if (decoded is None) != (kind is None):
-        raise UsageError("--decoded and --as go together")
+    if decoded is None and kind is not None:
+        raise UsageError("--as goes with --decoded")
+    if decoded is not None:
+        kind = kind or "rows"
     if decoded is not None and len(log.carriers) != 1:
         raise UsageError("--decoded goes with one FILE")
-    name = named or kind or "ours"
+    name = named or _NAMELESS.get(kind, kind or "ours")
     if ("server" in judges) != (server is not None):
         raise UsageError("--against server and --server go together")
     if server is not None and decoded is not None:
@@ -146,7 +177,9 @@ def command(**arguments: Any) -> int:
     result = merge([against(subject, carrier) for against in judging for carrier in log.carriers])
     differences = result.differences.to_pylist()
     judge = " and ".join(_called(judge, oracle) for judge in judges)
-    write_records(differences, output, names=COLUMNS, view=_shown(COLUMNS, output))
+    tell(result, judge, name, explained=explained)
+    listed = differences if explained else worth_listing(differences)
+    _write(listed, output, name, "mysqlbinlog" if judges[0] == "mysqlbinlog" else "expected")
     if write_to is not None:
         Path(write_to).write_text("\n".join([*baseline_lines(result), ""]), "utf-8")
     if junit is not None:
@@ -155,10 +188,9 @@ def command(**arguments: Any) -> int:
         from binlogkit.reports.conformance import conformance_report
         from binlogkit.reports.html import render
 
-        who = named or kind or "binlogkit"
+        who = "binlogkit" if name == "ours" else name
         report = conformance_report(who, judge, differences, result.summary)
         write_html(html, render(report), "report")
-    tell(result, judge)
     passes = allowed and result.summary.verdict is Verdict.UNJUDGED
     return max(
         0 if passes else result.summary.exit_status, 0 if decoded is not None else status_of(log)
@@ -236,10 +268,22 @@ def _judges(
             yield partial(_by_mysqlbinlog, oracle)
 
 
-def _shown(columns: Sequence[str], output: Output) -> list[str]:
-    """What a table has: on a terminal without the long texts of reasons and proofs."""
-    long = ("reason", "proof") if output.on_terminal else ()
-    return [name for name in columns if name not in long]
+def _write(records: Sequence[Mapping[str, Any]], output: Output, decoder: str, judge: str) -> None:
+    """The records; a table for people has what the sides are called, no column that is empty, and
+    on a terminal no proofs."""
+    from binlogkit.analyses.conformance import COLUMNS
+    from binlogkit.reports.output import write_records
+
+    if output.format == "table" and output.columns is None:
+        called = {"ours": decoder, "theirs": judge}
+        long = ("proof",) if output.on_terminal else ()
+        full = [name for name in COLUMNS if any(r[name] not in (None, "") for r in records)]
+        columns = {name: called.get(name, name) for name in full if name not in long}
+        if len(set(columns.values())) == len(columns):
+            records = [{columns[name]: record[name] for name in columns} for record in records]
+            write_records(records, output, names=list(columns.values()))
+            return
+    write_records(records, output, names=COLUMNS)
 
 
 def _called(judge: str, oracle: Any) -> str:
@@ -325,23 +369,13 @@ class _ServerJudge:
         )  # fmt: skip
 
 
-def tell(result: ConformanceResult, judge: str) -> None:
-    """The verdict, on standard error."""
-    summary = result.summary
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.kinds.items()))
-    verdict = (
-        f"{summary.verdict}: {summary.events} events, {summary.rows} rows, {summary.cells} cells "
-        f"compared with {judge}; differences: {kinds or 'none'}"
-    )
-    if summary.cells_by_bytes:
-        verdict += f"; {summary.cells_by_bytes} cells decided by the log's bytes"
-    if summary.baselined:
-        verdict += f"; {summary.baselined} known ones left out"
-    if summary.rows_not_judged:
-        verdict += f"; {summary.rows_not_judged} rows that nobody judged"
-    (complain if summary.exit_status else note)(verdict)
-    if summary.problem is not None:
-        complain(f"mysqlbinlog gave up: {summary.problem}")
+def tell(result: ConformanceResult, judge: str, decoder: str, *, explained: bool) -> None:
+    """The verdict, on standard error; ``explained``: nothing is left out of the list."""
+    from binlogkit.reports.conformance import verdict_lines
+
+    say = complain if result.summary.exit_status else note
+    for line in verdict_lines(result, judge, decoder, explained=explained):
+        say(line)
 
 
 @contextmanager

@@ -1,11 +1,11 @@
-"""A comparison as a report: the verdict first, then the differences by responsibility."""
+"""A comparison as a report and as lines: the verdict first, then the differences that count."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from binlogkit.analyses.conformance import ConformanceSummary
+from binlogkit.analyses.conformance import ConformanceResult, ConformanceSummary
 from binlogkit.reports.model import Card, Column, Part, Report, Section, Table, Text, Tone
 
 #: By kind: how serious it is, and what it says about the decoder under test.
@@ -28,6 +28,57 @@ _DIFFERENCES = (
     Column("row", kind="plain"), Column("column"), Column("rule"), Column("ours", kind="code"),
     Column("theirs", kind="code"), Column("reason"), Column("proof", longest=500),
 )  # fmt: skip
+
+
+def worth_listing(differences: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What no rule explains and what nobody decided, in the log's order; behind it, of each rule by
+    which the decoder is wrong, the first."""
+    first: dict[str, Mapping[str, Any]] = {}
+    for record in differences:
+        if record["kind"] == "ours":
+            first.setdefault(record["rule"], record)
+    open_ones = [r for r in differences if r["kind"] in ("unexplained", "under_determined")]
+    return [*open_ones, *first.values()]
+
+
+def verdict_lines(
+    result: ConformanceResult, judge: str, decoder: str, *, explained: bool
+) -> list[str]:
+    """The verdict and the counts, then each rule by which the decoder is wrong, then how much is
+    not listed; ``explained``: all is."""
+    summary, differences = result.summary, result.differences.to_pylist()
+    kinds = ", ".join(
+        f"{count} {'wrong in ' + decoder if kind == 'ours' and decoder != kind else kind}"
+        for kind, count in sorted(summary.kinds.items())
+    )
+    verdict = (
+        f"{summary.verdict}: {summary.events} events, {summary.rows} rows, {summary.cells} cells "
+        f"compared with {judge}; differences: {kinds or 'none'}"
+    )
+    if summary.cells_by_bytes:
+        verdict += f"; {summary.cells_by_bytes} cells decided by the log's bytes"
+    if summary.rows_lacking:
+        verdict += f"; rows of the log that {decoder} lacks: {summary.rows_lacking}"
+    if summary.rows_invented:
+        verdict += f"; rows that the log has not: {summary.rows_invented}"
+    if summary.baselined:
+        verdict += f"; {summary.baselined} known ones left out"
+    if summary.rows_not_judged:
+        verdict += f"; {summary.rows_not_judged} rows that nobody judged"
+    lines = [verdict]
+    if summary.problem is not None:
+        lines.append(f"mysqlbinlog gave up: {summary.problem}")
+    reasons = {record["rule"]: record["reason"] for record in differences if record["rule"]}
+    wrong = {record["rule"] for record in differences if record["kind"] == "ours"}
+    hidden = []
+    for rule, count in summary.rules.items():
+        if rule in wrong:
+            lines.append(f"{count} {rule}: {reasons[rule]}")
+        if rule in reasons and (rule not in wrong or count > 1):
+            hidden.append(f"{count} {rule}")
+    if hidden and not explained:
+        lines.append(f"explained, and listed with --explained: {', '.join(hidden)}")
+    return lines
 
 
 def conformance_report(

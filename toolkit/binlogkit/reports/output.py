@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from binlogkit.errors import BinlogKitError, UsageError, printable
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.reports._table import Screen
+    from binlogkit.reports.model import Entry
 
 __all__ = [
     "FORMATS",
@@ -39,6 +40,7 @@ __all__ = [
     "parse_columns",
     "screen",
     "write_batches",
+    "write_entries",
     "write_records",
     "write_text",
 ]
@@ -387,6 +389,13 @@ def _pieces(columns: Sequence[str], rows: Iterator[list[Any]], output: Output) -
             columns, rows, screen(), min(_table.PAGE, output.most or _table.PAGE)
         )
     return _table.plain_table(columns, rows, 1 if output.live else _table.PAGE)
+
+
+def write_entries(found: Iterable[Entry], output: Output) -> None:
+    """Write records for a terminal, a few lines each, with a line of each to copy."""
+    from binlogkit.reports._table import entries
+
+    write_text(output.path, entries(islice(found, output.limit or None), screen()))
 
 
 def screen() -> Screen:

@@ -18,18 +18,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from binlogkit.errors import UsageError
+from binlogkit.frames.fields.rows import ROW
 
 Record = dict[str, Any]
 
 _IMAGES = {"insert": (False, True), "update": (True, True), "delete": (True, False)}
+_KEYS = {field.name for field in ROW} | {"file"}  # what is compared, and whose log it is
 _DEBEZIUM = {"c": "insert", "u": "update", "d": "delete"}
 _DEBEZIUM_OTHERS = ("r", "t", "m")  # read by a snapshot, TRUNCATE, a message
 
 
 def least(lines: Iterable[bytes | str]) -> Iterator[Record]:
-    """Rows of the least form. UsageError: a line is none; it names the line."""
+    """Rows of the least form; keys that no row has are left out. UsageError: a line is none; it
+    names the line and the key."""
     for number, record in _objects(lines, tombstones=False):
-        yield _row(number, record)
+        for key in ("pos", "inner", "row"):
+            said = record.get(key)
+            if not isinstance(said, int | None) or isinstance(said, bool):
+                raise UsageError(f"line {number} is no row: {key} is no integer")
+        yield _row(number, {key: value for key, value in record.items() if key in _KEYS})
 
 
 def debezium(lines: Iterable[bytes | str]) -> Iterator[Record]:
@@ -131,8 +138,10 @@ def _row(number: int, record: Record) -> Record:
         raise UsageError(f"line {number} is no row: op is none of {', '.join(_IMAGES)}")
     for which, there in zip(("before", "after"), _IMAGES[record["op"]], strict=True):
         image = record.setdefault(which, None)
-        if (not isinstance(image, dict)) if there else image is not None:
-            raise UsageError(f"line {number} is no {record['op']}: {which}")
+        if there and not isinstance(image, dict):
+            raise UsageError(f"line {number} is no {record['op']}: {which} is no object of columns")
+        if not there and image is not None:
+            raise UsageError(f"line {number} is no {record['op']}, which has no {which}")
     return record
 
 
