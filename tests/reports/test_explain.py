@@ -97,8 +97,10 @@ def test_every_byte_leads_to_its_field() -> None:
     explained = bk.explain(LOG, at=[4, 126])
     page = Page(explained.html())
     assert page.links <= {f"#{target}" for target in page.targets}
+    assert len({link for link in page.links if "b" in link}) > 50  # and fields to their bytes
     bytes_shown = re.findall(
-        r'<a href="#e\d+p\d+" class="b\d" title="[^"]*">([0-9a-f]{2})</a>', explained.html()
+        r'<a (?:id="e\d+b\d+" )?href="#e\d+p\d+" class="b\d" title="[^"]*">([0-9a-f]{2})</a>',
+        explained.html(),
     )
     assert bytes.fromhex("".join(bytes_shown)) == b"".join(w.data for w in explained.events)
 

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from binlogkit.reports import text
 from binlogkit.reports._table import Screen, fit
-from binlogkit.reports.model import Card, Column, Figure, Items, Part, Report, Section, Table, Text
+from binlogkit.reports.model import Card, Changes, Column, Items, Part, Report, Section, Table, Text
 from binlogkit.reports.output import Output
 
 HOSTILE = "\x1b[31mred\x9b\u202e[bold]x[/bold]\r\n:smile:"
@@ -23,7 +23,7 @@ def everywhere(value: str) -> Report:
     parts: list[Part] = [
         table,
         Table([], empty=value),
-        Figure(b"", value),
+        Changes([], caption=value),
         Text(value),
         Items([(value, value)]),
     ]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,9 +13,11 @@ from binlogkit.cli.options import (
     filter_options,
     filters_of,
     input_options,
+    narrowed,
     open_input,
     output_of,
     output_options,
+    write_html,
 )
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, note, status_of
@@ -24,6 +25,7 @@ from binlogkit.errors import UsageError
 from binlogkit.log.audit import SECTION, SECTIONS
 
 if TYPE_CHECKING:
+    from binlogkit.log import Log
     from binlogkit.log.audit import Audit
     from binlogkit.reports.model import Report
 
@@ -64,7 +66,7 @@ def command(**arguments: Any) -> int:
     As a table it is a report to read, of which a terminal shows the beginning; in the other formats
     one record per row of every section. csv, parquet and arrow take one section at a time.
     """
-    from binlogkit.reports.output import write_records, write_text
+    from binlogkit.reports.output import write_records
 
     arrow_without_pandas()
     output = output_of(arguments)
@@ -78,17 +80,13 @@ def command(**arguments: Any) -> int:
     filters = filters_of(arguments)
     audit = log.audit(**filters)
     if html is not None:
-        from binlogkit.reports.html import render
-
-        write_text(html, [render(report_of(audit, title))])
-        if html != "-":
-            note(f"the report is {html}")
+        write_html(html, _page(log, audit, title, narrowed(filters)), "report")
     read = output.on_terminal and output.columns is None and _IN_REPORT.issuperset(sections)
     if output.format == "table" and (read or not sections):
         if html is None:
             from binlogkit.reports.text import write, write_sections
 
-            report = report_of(audit, title, sections, pictures=False)
+            report = report_of(audit, title, sections)
             if sections:
                 write_sections(report, output)
             else:
@@ -104,11 +102,27 @@ def command(**arguments: Any) -> int:
     return max(status_of(log, filters, nothing=not audit["by_table"].num_rows, losses=False), found)
 
 
-def report_of(
-    audit: Audit, title: str | None, only: Sequence[str] = (), *, pictures: bool = True
-) -> Report:
-    """The evidence report of an audit, of some sections if named."""
-    from binlogkit import __version__
+def _page(log: Log, audit: Audit, title: str | None, chosen: str) -> str:
+    """The report as HTML, with rows of the first suspects."""
+    from binlogkit.log.suspects import rows_of_suspect
+    from binlogkit.reports.html import render
+    from binlogkit.reports.suspects import EXAMPLES, LEADING, Example
+
+    examples = []
+    for suspect in audit["suspects"].slice(0, LEADING).to_pylist():
+        rows = list(islice(rows_of_suspect(log, suspect), EXAMPLES))
+        examples.append(Example(rows, *_told(log, rows)))
+    return render(report_of(audit, title, chosen=chosen, examples=examples))
+
+
+def _told(log: Log, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[str], str | None]:
+    """The key of these rows' table, and the statement that changed them."""
+    met = log.met.get((rows[0]["db"], rows[0]["table"])) if rows else None
+    return met[-1].key if met else (), rows[0]["query"] if rows else None
+
+
+def report_of(audit: Audit, title: str | None, only: Sequence[str] = (), **more: Any) -> Report:
+    """The evidence report of an audit, of some sections if named; ``more``: see Evidence."""
     from binlogkit.reports.evidence import Evidence, evidence_report
 
     s: dict[str, Any] = {
@@ -122,9 +136,6 @@ def report_of(
             continuity=s.get("continuity") if whole or only else None,
             checksums=None if files is None else files.select(["file", "ok", "bad", "none"]),
             **{name: s[name] for name in _AS_THEY_ARE if name in s},
-            pictures=pictures,
-            tool=f"binlogkit {__version__}",
-            command=" ".join(["binlogkit", *sys.argv[1:]]),
-            made_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+            **more,
         )
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -287,3 +288,13 @@ def filters_of(arguments: dict[str, Any]) -> FilterArgs:
     """Take the filters out of a command's arguments; empty ones left out."""
     taken = {name: arguments.pop(name) for name in FILTERS if name in arguments}
     return cast("FilterArgs", {n: value for n, value in taken.items() if value not in (None, ())})
+
+
+def narrowed(filters: FilterArgs) -> str:
+    """The filters as options."""
+    given = [
+        (name, one)
+        for name, value in filters.items()
+        for one in (value if isinstance(value, list | tuple) else [value])
+    ]
+    return " ".join(shlex.join([f"--{name.replace('_', '-')}", str(one)]) for name, one in given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -15,6 +14,7 @@ from binlogkit.cli.options import (
     filter_options,
     filters_of,
     input_options,
+    narrowed,
     open_input,
     refuse_records,
 )
@@ -24,7 +24,6 @@ from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, note, status_of
 if TYPE_CHECKING:
     from binlogkit.log.undoing.plans import Undo
     from binlogkit.reports.sql import SqlOptions
-    from binlogkit.rows.filter_args import FilterArgs
 
 
 def _script(arguments: dict[str, Any], title: str) -> int:
@@ -46,7 +45,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     else:
         plans = log.redo(despite_gaps=despite, by_transaction=whole, **filters)
     if not len(plans):
-        told = f"; asked for: {chosen}" if (chosen := _narrowed(filters)) else ""
+        told = f"; asked for: {chosen}" if (chosen := narrowed(filters)) else ""
         complain(f"nothing to {title}: no change was chosen{told}")
         return max(status_of(log, filters, nothing=True, notes=ENDS), FINDINGS)
     options = SqlOptions(
@@ -77,16 +76,6 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         WELL if script.statements and not script.refused else FINDINGS,
         WELL if proof is None else _prove(plans, proof, options),
     )
-
-
-def _narrowed(filters: FilterArgs) -> str:
-    """The filters as options."""
-    given = [
-        (name, one)
-        for name, value in filters.items()
-        for one in (value if isinstance(value, list | tuple) else [value])
-    ]
-    return " ".join(shlex.join([f"--{name.replace('_', '-')}", str(one)]) for name, one in given)
 
 
 def _prove(plans: Undo, form: str, options: SqlOptions) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow as pa
 from binlogkit.analyses.suspects import Images, Suspect, candidates, ranked, read_first
 from binlogkit.log.ledgers import Ledgers, read_ledgers
 from binlogkit.log.streams import Streams
-from binlogkit.rows.filters import Filters, TableName
+from binlogkit.rows.filters import Filters, TableName, written_table_name
 
 if TYPE_CHECKING:
     from binlogkit.rows.filter_args import FilterArgs
@@ -35,6 +36,16 @@ def suspects_among(log: Streams, ledgers: Ledgers) -> pa.Table:
     return ranked(
         found, ledgers.transactions, log.files, _how(log.options, damaged=bool(log.damages))
     )
+
+
+def rows_of_suspect(log: Streams, suspect: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The row changes of a suspect's first transaction, as records; none if it did something
+    else. ``suspect``: its row of the table."""
+    if suspect["op"] not in ("insert", "update", "delete") or suspect["pos"] is None:
+        return iter(())
+    table = written_table_name(suspect["db"], suspect["table"])
+    place = f"{suspect['file']}:{suspect['pos']}"
+    return log.row_records(table=table, op=suspect["op"], at=place)
 
 
 def _how(options: ReadOptions, *, damaged: bool) -> list[str]:

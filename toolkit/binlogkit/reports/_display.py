@@ -9,6 +9,7 @@ from binlogkit.errors import printable
 from binlogkit.reports._values import cell_text, iso_time
 from binlogkit.reports.model import Column, Kind
 
+CELL = 2000  # characters of a value
 _LONGEST = 10_000  # characters of a title or a paragraph
 _UNITS: dict[Kind, str] = {"time": "s", "microtime": "us"}
 

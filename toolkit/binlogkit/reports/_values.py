@@ -49,6 +49,11 @@ def iso_time(value: object, unit: str) -> object:
     return f"{shown.isoformat(timespec='microseconds' if micro else 'seconds')}Z"
 
 
+def moment(seconds: int) -> str:
+    """Seconds since 1970 for people: ``2024-05-14 14:03:07 UTC``."""
+    return str(iso_time(seconds, "s")).replace("T", " ").replace("Z", " UTC")
+
+
 def plain(value: object) -> Any:
     """``value`` of any type that a record may hold, as the contract's JSON types.
 

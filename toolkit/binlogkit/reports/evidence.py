@@ -8,17 +8,14 @@ totals of columns are computed here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
+from dataclasses import dataclass
 from typing import Any
 
 from binlogkit.reports._frames import records_of
-from binlogkit.reports._values import iso_time
+from binlogkit.reports._values import moment
 from binlogkit.reports.model import (
     Card,
     Column,
-    Entry,
-    Figure,
     Items,
     Part,
     Report,
@@ -27,7 +24,9 @@ from binlogkit.reports.model import (
     Text,
     Tone,
     columns_of,
+    tool,
 )
+from binlogkit.reports.suspects import Example, first_of, suspect_parts
 
 _TONES: Mapping[str, Tone] = {
     "bad": "bad", "damage": "bad", "missing": "bad", "error": "bad", "finding": "bad",
@@ -45,7 +44,7 @@ class Evidence:
     one row per pair of files or per gap; ``integrity``: damage, gaps and what cannot be read, empty
     if there is none; ``summary, by_table, by_minute, by_thread, largest, by_statement, statements,
     settings, limits, assumes``: the audit's; ``more``: additional sections, before the limits.
-    ``tool``: name and version; ``command``: as typed; ``made_at``: a time in words.
+    ``examples``: rows of the first suspects; ``chosen``: the filters.
     """
 
     title: str = "What this binary log shows"
@@ -66,45 +65,56 @@ class Evidence:
     limits: Any = None
     assumes: Any = None
     more: Sequence[Section] = ()
-    tool: str = "binlogkit"
-    command: str = ""
-    made_at: str = ""
-    pictures: bool = True
-    notes: Mapping[str, str] = field(default_factory=dict)
+    chosen: str = ""
+    examples: Sequence[Example] = ()
 
 
 def evidence_report(evidence: Evidence) -> Report:
-    """The report of ``evidence``, for html.render and text.render.
-
-    Pictures are left out, and the report says so, where matplotlib is not installed.
-    """
-    made = [("tool", evidence.tool), ("command", evidence.command), ("time", evidence.made_at)]
-    made += list(evidence.notes.items())
-    if evidence.pictures and find_spec("matplotlib") is None:
-        made.append(("pictures", "left out: matplotlib is not installed (binlogkit[plot])"))
+    """The report of ``evidence``, for html.render and text.render."""
+    facts = [tool(), *_facts(evidence), ("only", evidence.chosen)]
     return Report(
         title=evidence.title,
         subtitle=evidence.subtitle,
         cards=list(_cards(evidence)),
         sections=list(_sections(evidence)),
-        made=[(label, value) for label, value in made if value],
+        facts=[(label, value) for label, value in facts if value],
     )
+
+
+def _facts(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """The logs, the server and the span, as far as they are known."""
+    files = [] if evidence.files is None else records_of(evidence.files)
+    threads = [] if evidence.by_thread is None else records_of(evidence.by_thread)
+    names = [str(row["file"]) for row in files if row.get("file")]
+    told = [*names[:_NAMED], *([f"{len(names) - _NAMED:,} more"] if names[_NAMED:] else [])]
+    yield "logs" if len(names) > 1 else "log", ", ".join(told)
+    versions = dict.fromkeys(str(v) for row in files if (v := row.get("server_version")))
+    ids = dict.fromkeys(str(v) for row in threads if (v := row.get("server_id")) is not None)
+    numbered = f"server id {' and '.join(ids)}" if 0 < len(ids) <= _NAMED else ""
+    yield "server", ", ".join(filter(None, [*versions, numbered]))
+    ends = ("first_timestamp", "last_timestamp")
+    times = [row[name] for row in files for name in ends if row.get(name) is not None]
+    if times:
+        yield "span", " to ".join(moment(time) for time in (min(times), max(times)))
 
 
 def _sections(evidence: Evidence) -> Iterator[Section]:
     for given, title, make in _SECTIONS:
-        if any(getattr(evidence, name) is not None for name in given):
-            yield Section(title, list(make(evidence)), _INTROS.get(title, ""))
+        frames = {name: f for name in given if (f := getattr(evidence, name)) is not None}
+        if frames:
+            counts = {name: len(records_of(frame)) for name, frame in frames.items()}
+            told = [(n, _UNITS[name]) for name, n in counts.items() if name in _UNITS]
+            note = ", ".join(f"{n:,} {unit}{'s' * (n != 1)}" for n, unit in told if n)
+            note = note or "nothing found" * ("integrity" in counts)
+            folded = "suspects" not in counts
+            yield Section(title, list(make(evidence)), _INTROS.get(title, ""), note, folded)
     yield from evidence.more
     if evidence.limits is not None:
-        yield Section(
-            "What this log cannot show",
-            [_limits(records_of(evidence.limits))],
-            "“applies”: the log itself proves it. “may apply”: no log could ever show it.",
-        )
+        rows = records_of(evidence.limits)
+        yield Section("What this log cannot show", [_limits(rows)], _GRADES, folded=True)
     if evidence.assumes is not None:
         assumed = [("", row["assumed"]) for row in records_of(evidence.assumes)]
-        yield Section("Assumptions", [Items(assumed)])
+        yield Section("Assumptions", [Items(assumed)], folded=True)
 
 
 def _files(evidence: Evidence) -> Iterator[Part]:
@@ -121,25 +131,8 @@ def _files(evidence: Evidence) -> Iterator[Part]:
 
 def _suspects(evidence: Evidence) -> Iterator[Part]:
     rows = records_of(evidence.suspects)
-    columns = [replace(c, title=_TITLES.get(c.name, "")) for c in columns_of(rows, _SUSPECTS)]
-    yield Table(rows, columns, empty=_UNSUSPICIOUS, limit=_SHOWN_SUSPECTS, entry=_suspect)
-
-
-def _suspect(row: Mapping[str, Any]) -> Entry:
-    """A suspect in a few lines."""
-    table = ".".join(text for text in (row["db"], row["table"]) if text)
-    thread, rows = row["thread_id"], row["rows"]
-    heading: list[str] = [
-        f"{row['score']:3}",
-        "" if row["timestamp"] is None else str(iso_time(row["timestamp"], "s")),
-        "" if thread is None else f"connection {thread}",
-        f"{row['op']} {table}".strip(),
-        "" if rows is None else f"{rows:,} row{'s' * (rows != 1)}",
-        "" if row["pos"] is None else f"at {row['pos']}",
-    ]
-    tone: Tone = "bad" if row["score"] >= _GRAVE else "warn"
-    told = [text for text in (row["what"], row["why"]) if text]
-    return Entry("  ".join(text for text in heading if text), told, row["undo"], tone)
+    minutes = [] if evidence.by_minute is None else records_of(evidence.by_minute)
+    yield from suspect_parts(rows, evidence.examples, minutes)
 
 
 def _integrity(evidence: Evidence) -> Iterator[Part]:
@@ -151,20 +144,16 @@ def _integrity(evidence: Evidence) -> Iterator[Part]:
 
 
 def _tables(evidence: Evidence) -> Iterator[Part]:
-    yield from _figure(evidence, "tables", evidence.by_table, "Row changes by table")
     yield _table(evidence.by_table, _BY_TABLE)
 
 
 def _minutes(evidence: Evidence) -> Iterator[Part]:
-    yield from _figure(evidence, "timeline", evidence.by_minute, "Row changes per minute, UTC")
     rows = sorted(records_of(evidence.by_minute), key=lambda row: -int(row.get("rows") or 0))
     yield _table(rows, _MINUTES, limit=20, caption="Busiest minutes, UTC")
 
 
 def _transactions(evidence: Evidence) -> Iterator[Part]:
     if evidence.largest is not None:
-        title = "Largest transactions by bytes"
-        yield from _figure(evidence, "largest_transactions", evidence.largest, title)
         yield _table(evidence.largest, _LARGEST, limit=50, caption="Largest transactions")
     if evidence.by_thread is not None:
         yield _table(evidence.by_thread, caption="By connection", limit=50)
@@ -214,6 +203,12 @@ _SECTIONS: tuple[tuple[tuple[str, ...], str, _Make], ...] = (
     (("largest", "by_thread"), "Transactions", _transactions),
     (("by_statement", "statements", "settings"), "Statements", _statements),
 )
+_UNITS = {
+    "files": "file", "integrity": "finding", "by_table": "table", "by_minute": "minute",
+    "by_thread": "connection", "statements": "statement", "settings": "setting",
+}  # fmt: skip
+_NAMED = 3
+_GRADES = "“applies”: the log itself proves it. “may apply”: no log could ever show it."
 _INTROS = {
     "Suspects": "What to look at first. What is usual follows from the log; a score is no proof.",
     "By minute": "An event's time is the start of its statement, to the second, by the clock of"
@@ -221,14 +216,6 @@ _INTROS = {
     "Transactions": "A connection number does not identify a person: pools share one among many,"
     " and on a replica it is the applier's.",
 }
-_UNSUSPICIOUS = "nothing stands out from what is usual in what was read"
-_SHOWN_SUSPECTS = 25
-_GRAVE = 70  # the score of what is most suspicious
-_SUSPECTS = (
-    "score", "timestamp", "thread_id", "db", "table", "op", "rows", "what", "why", "file", "pos",
-    "undo",
-)  # fmt: skip
-_TITLES = {"timestamp": "time", "thread_id": "connection", "op": "operation", "pos": "position"}
 _SUMMARY = (
     "file", "first_timestamp", "last_timestamp", "transactions", "rows", "inserts", "updates",
     "deletes", "committed", "rolled_back", "prepared", "cut", "open",
@@ -285,21 +272,11 @@ def _limits(rows: Sequence[Mapping[str, Any]]) -> Part:
     return Items([("", str(value)) for row in rows for value in row.values()])
 
 
-def _figure(evidence: Evidence, name: str, frame: Any, caption: str) -> Iterator[Part]:
-    if not evidence.pictures or find_spec("matplotlib") is None:
-        return
-    rows = records_of(frame)
-    if rows:
-        from binlogkit.reports import plots
-
-        yield Figure(plots.picture(getattr(plots, name), rows), caption)
-
-
 def _cards(evidence: Evidence) -> Iterator[Card]:
     """The most important numbers, from what is given."""
     if evidence.suspects is not None:
         found = records_of(evidence.suspects)
-        yield Card("suspects", f"{len(found):,}", _first(found), "warn" if found else "good")
+        yield Card("suspects", f"{len(found):,}", first_of(found), "warn" if found else "good")
     if evidence.integrity is not None:
         doubts = len(records_of(evidence.integrity))
         value = f"{doubts:,} findings" if doubts > 1 else "1 finding" if doubts else "intact"
@@ -321,19 +298,10 @@ def _cards(evidence: Evidence) -> Iterator[Card]:
         yield Card("limits that apply", f"{proved:,}", f"{more:,} more may apply", "warn")
 
 
-def _first(suspects: Sequence[Mapping[str, Any]]) -> str:
-    """The first suspect in a few words."""
-    if not suspects:
-        return ""
-    first = suspects[0]
-    name = ".".join(text for text in (first.get("db"), first.get("table")) if text)
-    rows = "" if first.get("rows") is None else f"{first['rows']:,} rows"
-    return "first: " + ", ".join(text for text in (f"{first['op']} {name}".strip(), rows) if text)
-
-
 def _totals(rows: Sequence[Mapping[str, Any]]) -> Iterator[Card]:
-    for name in ("transactions", "rows", "inserts", "updates", "deletes"):
-        yield Card("row changes" if name == "rows" else name, f"{_sum(rows, name):,}")
+    yield Card("transactions", f"{_sum(rows, 'transactions'):,}")
+    each = [f"{_sum(rows, name):,} {name}" for name in ("inserts", "updates", "deletes")]
+    yield Card("row changes", f"{_sum(rows, 'rows'):,}", ", ".join(each))
     loose = {name: _sum(rows, name) for name in ("rolled_back", "prepared", "cut", "open")}
     told = [f"{count:,} {name.replace('_', ' ')}" for name, count in loose.items() if count]
     if told:

@@ -1,4 +1,4 @@
-"""A report as data: titled sections of tables, figures and text, which html.py and text.py write.
+"""A report as data: titled sections of tables, findings and text, which html.py and text.py write.
 
 Values are given as they come from a log. The writers escape them for their format, cut long ones,
 and say so; nothing here is trusted.
@@ -6,6 +6,7 @@ and say so; nothing here is trusted.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -60,7 +61,8 @@ class Table:
     """Records as rows. ``columns``: those shown, None for all; ``limit``: the most rows shown.
 
     ``tones``: the tone of a row by the value of its column ``tone_by``; ``entry``: what a terminal
-    shows of a row, where that is no row of a table.
+    shows of a row, where that is no row of a table; ``folded``: a page shows its caption, until a
+    reader opens it.
     """
 
     rows: Sequence[Mapping[str, Any]]
@@ -71,14 +73,57 @@ class Table:
     tone_by: str = ""
     tones: Mapping[str, Tone] | None = None
     entry: Callable[[Mapping[str, Any]], Entry] | None = None
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A picture: the bytes of a PNG, and its content in words."""
+class Change:
+    """What became of a row: its ``name`` (the key), and of each cell the column, its text before
+    and after (None: not there, or not known)."""
 
-    png: bytes
-    caption: str
+    name: str
+    cells: Sequence[tuple[str, str | None, str | None]]
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Rows before and after, cell by cell; a page shows it, a terminal has a table instead.
+
+    ``total``: how many rows there are, if more than these; ``heads``: of the columns.
+    """
+
+    rows: Sequence[Change]
+    total: int = 0
+    heads: tuple[str, str, str, str] = ("row", "column", "before", "after")
+    caption: str = ""
+    empty: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to look at, in a page: its place in the list, a heading with a ``mark`` beside it,
+    facts, the rows before and after, and a command to copy with what it does."""
+
+    rank: int
+    heading: str
+    mark: str
+    facts: Sequence[tuple[str, str]]
+    changes: Changes | None = None
+    command: str | None = None
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLine:
+    """Counts over time, in a page, and what stands out.
+
+    ``counts``: names and numbers by their time, seconds since 1970; ``marks``: times of the
+    findings by their rank, with what they are.
+    """
+
+    counts: Sequence[tuple[int, Mapping[str, int]]]
+    marks: Sequence[tuple[int, int, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +143,22 @@ class Items:
     empty: str = "none"
 
 
-Part = Table | Figure | Text | Items
+Part = Table | Text | Items | Changes | Finding | TimeLine
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a report."""
+    """A titled part of a report.
+
+    ``folded``: in a page, closed until a reader opens it; ``note``: its content in a few words,
+    which a folded one shows.
+    """
 
     title: str
     parts: Sequence[Part]
     intro: str = ""
+    note: str = ""
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +173,23 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The whole report: its subject, the important numbers, the sections, and how it was made.
+    """The whole report: its subject, what it is made of, the sections, and the important numbers.
 
-    ``made``: pairs of label and value (tool and version, command, time).
+    ``facts``: pairs of label and value (tool and version, server, span); no time of making: the
+    same input gives the same bytes.
     """
 
     title: str
     sections: Sequence[Section]
     subtitle: str = ""
     cards: Sequence[Card] = ()
-    made: Sequence[tuple[str, str]] = ()
+    facts: Sequence[tuple[str, str]] = ()
+
+
+def tool() -> tuple[str, str]:
+    """The first of a report's facts: what made it."""
+    whole = sys.modules["binlogkit"]  # to import it would be a circle
+    return "tool", f"binlogkit {vars(whole)['__version__']}"
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> list[Column]:

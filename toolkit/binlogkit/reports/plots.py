@@ -9,8 +9,7 @@ are UTC.
 from __future__ import annotations
 
 import datetime as dt
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from binlogkit.reports._frames import records_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["largest_transactions", "picture", "tables", "timeline"]
+__all__ = ["largest_transactions", "tables", "timeline"]
 
 _OPS = {"inserts": "#009E73", "updates": "#0072B2", "deletes": "#D55E00"}
 _OUTCOMES = {
@@ -118,21 +117,6 @@ def largest_transactions(frame: Any, ax: Axes | None = None, *, top: int = 15) -
     ax.set_xlabel("bytes in the log")
     _legend(ax)
     return ax
-
-
-def picture(plot: Callable[[Any, Axes], Axes], frame: Any) -> bytes:
-    """The PNG of one of these plots, made without a window system or pyplot's global state."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
-    ax = plot(frame, figure.add_subplot())
-    if ax.yaxis_inverted():  # bars with names: as high as they are many
-        figure.set_size_inches(9, 1.2 + 0.28 * len(ax.get_yticks()))
-    elif not ax.axison:
-        figure.set_size_inches(9, 1)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=150, metadata={"Software": None})
-    return out.getvalue()
 
 
 def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:

@@ -19,7 +19,7 @@ from binlogkit.frames.fields.rows import STATE, TABLE_STATE
 from binlogkit.reports._destination import is_terminal, write_text
 from binlogkit.reports._display import display, one_line, safe_lines, shortened
 from binlogkit.reports._values import json_text
-from binlogkit.reports.model import Figure, Items, Part, Report, Section, Table, Text, columns_of
+from binlogkit.reports.model import Items, Part, Report, Section, Table, Text, columns_of
 from binlogkit.reports.output import Output, screen, write_batches, write_records
 
 if TYPE_CHECKING:
@@ -43,10 +43,6 @@ def render(report: Report, on: Screen | None = None) -> Iterator[str]:
     yield from _head(report, width)
     for section in report.sections:
         yield from _section(section, on, width)
-    if report.made:
-        yield "\n"
-        yield from _heading("How this was made", "-", width)
-        yield from _pairs(report.made, width)
 
 
 def brief(report: Report, on: Screen, lines: int, more: str) -> Iterator[str]:
@@ -162,9 +158,10 @@ def _head(report: Report, width: int) -> Iterator[str]:
     yield from _heading(report.title, "=", width)
     if report.subtitle:
         yield from _prose(report.subtitle, width)
-    if report.cards:
-        yield "\n"
-        yield from _pairs([(c.label, _joined(c.value, c.note)) for c in report.cards], width)
+    for pairs in (report.facts, [(c.label, _joined(c.value, c.note)) for c in report.cards]):
+        if pairs:
+            yield "\n"
+            yield from _pairs(pairs, width)
 
 
 def _section(section: Section, on: Screen | None, width: int) -> Iterator[str]:
@@ -220,8 +217,7 @@ def _part(part: Part, on: Screen | None, width: int) -> Iterator[str]:
         else:
             mark = {"bad": "!! ", "warn": "! "}.get(part.tone, "")
             yield from _prose(mark + part.text, width)
-    else:
-        assert isinstance(part, Figure)  # a picture: its caption is that of a table
+    # Others are for a page: a table beside them has what they show.
 
 
 def _table(part: Table, on: Screen | None, width: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Explained events as one HTML file: coloured bytes, each linked to its field.
+"""Explained events as one HTML file: coloured bytes beside their fields, each linked to the other.
 
 Everything is escaped by the template engine, and only printable characters come from the log; for
 the file's other properties see html.py.
@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from binlogkit.errors import printable
 from binlogkit.reports.explain.text import heading, hex_lines, shown_value
 from binlogkit.reports.html import page
+from binlogkit.reports.model import tool
 from binlogkit.reports.notebook import overview
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ _NOTEBOOK_ROWS = 300
 _COLUMNS = ("offset", "size", "bytes", "field", "value", "meaning")
 _INDENT = Markup("&emsp;")
 _SHOWN = itemgetter(
-    "number", "kind", "tone", "depth", "offset", "size", "bytes", "field", "value", "meaning"
+    "number", "kind", "tone", "depth", "offset", "size", "linked", "field", "value", "meaning"
 )
-_PER_LINE = 16
+_PER_LINE = 8
 _TONES = 6
 _DEEPEST = 9
 
@@ -44,9 +45,9 @@ def render(walks: Sequence[EventWalk]) -> str:
     only = events[0] if len(events) == 1 else None
     return page(
         "explain.html.jinja",
-        "explain.css",
         title=f"{only['name']} at {only['place']}" if only else f"{len(events)} events explained",
-        subtitle=", ".join(files),
+        facts=[tool(), ("log", ", ".join(files))],
+        wide=True,
         events=events,
     )
 
@@ -110,6 +111,7 @@ def _rows(walk: EventWalk) -> Iterator[dict[str, Any]]:
             "tone": tone, "depth": min(depth, _DEEPEST), "field": printable(part.field),
             "value": shown_value(part.value), "meaning": printable(part.meaning),
             "kind": "" if leaf else "group",
+            "linked": leaf and part.start < min(part.end, MOST_BYTES),
         }  # fmt: skip
         number += 1
         said = [(d.name, shown_value(d.value), d.meaning, "detail") for d in part.details]
@@ -117,6 +119,7 @@ def _rows(walk: EventWalk) -> Iterator[dict[str, Any]]:
         for name, value, meaning, kind in said:
             yield {
                 "number": None, "offset": "", "size": "", "bytes": "", "tone": 0, "leaf": False,
+                "linked": False,
                 "depth": min(depth + 1, _DEEPEST), "field": printable(name), "value": value,
                 "meaning": printable(meaning), "kind": kind,
             }  # fmt: skip
@@ -136,9 +139,9 @@ def _dump(
         if row["leaf"]:
             said = f"{row['field']} = {row['value']}" if row["value"] else row["field"]
             place = f'href="#e{number}p{row["number"]}" class="b{row["tone"]}"'
-            link = f'<a {place} title="{escape(said)}">'
-            for byte in walk.data[row["start"] : min(row["end"], shown)]:
-                cells.append(f"{link}{byte:02x}</a>")
+            link, name = f'{place} title="{escape(said)}">', f'id="e{number}b{row["number"]}" '
+            for i, byte in enumerate(walk.data[row["start"] : min(row["end"], shown)]):
+                cells.append(f"<a {name * (not i)}{link}{byte:02x}</a>")
     lines = []
     for at in range(0, len(cells), _PER_LINE):
         line = cells[at : at + _PER_LINE]
