@@ -7,7 +7,7 @@ logged. So children are followed as if the log had their changes, as it does fro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -61,6 +61,11 @@ class Cascaded:
     after: pa.Table | None
     stayed: bool = False
 
+    @property
+    def alone(self) -> Cascaded:
+        """The same without rows."""
+        return replace(self, seqs=self.seqs[:0], before=self.before[:0], after=self.before[:0])
+
     def keys(self, key: Sequence[str]) -> list[dict[str, Any]]:
         """The rows' keys before and after, as in records."""
         found: list[dict[str, Any]] = []
@@ -78,13 +83,14 @@ class Cascaded:
 class Struck:
     """Values of a parent's columns that were removed or replaced (by ``new``), by column.
 
-    ``seqs``: the logged change for each.
+    ``seqs``: the logged change for each; ``unchecked``: foreign keys did not act on them.
     """
 
     old: Mapping[str, Any]
     new: Mapping[str, Any] | None
     at: Cause
     seqs: Integers
+    unchecked: bool = False
 
     def action(self, key: ForeignKey) -> str:
         """The foreign key's action in this case."""
@@ -150,9 +156,12 @@ class Cascades:
                 ever.setdefault(parent, set()).update(self._referenced(parent, key))
 
     def strikes(self, name: TableId, batch: pa.RecordBatch) -> Flags:
-        """Which changes of a table may change rows of others, as far as their images show."""
+        """Which changes of a table may change rows of others, as far as their images show; if
+        effects are kept, also those on which foreign keys did not act."""
         found = _strikes(batch, self._wanted(name))
-        return found & ~self._unchecked(batch["seq"].to_numpy()) if found.any() else found
+        if not found.any() or self.done is not None:
+            return found
+        return found & ~self._unchecked(batch["seq"].to_numpy())
 
     def parts(self, name: TableId, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """The changes of a table, split where one deletes a row that referred to one deleted before
@@ -188,14 +197,17 @@ class Cascades:
         """
         wanted, fold = self._wanted(name), self._table(name)
         key = () if fold is None else fold.key
-        for first, last, update in _runs(np.asarray(batch["after"].is_valid())):
-            part = batch.slice(first, last - first)
+        updates = np.asarray(batch["after"].is_valid())
+        unchecked = self._unchecked(batch["seq"].to_numpy())
+        for first, last, kind in _runs(2 * unchecked + updates):
+            part, update = batch.slice(first, last - first), bool(kind % 2)
             seq, file, pos = (part[column][0].as_py() for column in ("seq", "file", "pos"))
             images = [columns_of(part, side, wanted.union(key)) for side in _SIDES]
             before, after = ({c: v for c, (v, held) in i.items() if held.all()} for i in images)
             before |= _looked_up(rows, key, images[0], wanted - before.keys())
             new, seqs = after if update else None, part["seq"].to_numpy()
-            self._strike(name, Struck(before, new, Cause(seq, file, pos), seqs), 0)
+            struck = Struck(before, new, Cause(seq, file, pos), seqs, kind > 1)
+            self._strike(name, struck, 0)
 
     def _wanted(self, name: TableId) -> set[str]:
         """The columns of a table to which children refer."""
@@ -227,7 +239,8 @@ class Cascades:
                 if struck.new.keys().isdisjoint(referenced) or _same(old, new):
                     continue
             doubt = depth > _DEEPEST or any(c is None or c.null_count for c in (*old, *(new or ())))
-            if doubt or not self._apply(child, key, action, old, new, struck, depth):
+            sure = not doubt and self._apply(child, key, action, old, new, struck, depth)
+            if not sure and not struck.unchecked:
                 self._doubt(child, struck.at)
 
     def _doubt(self, name: TableId, at: Cause, seen: frozenset[TableId] = frozenset()) -> None:
@@ -253,7 +266,7 @@ class Cascades:
         fold, at = self._table(child), struck.at
         assert fold is not None
         rows = fold.settled()
-        if not fold.complete:
+        if not fold.complete and not struck.unchecked:
             for grandchild, _ in list(self._children(child)):
                 self._doubt(grandchild, at)  # unknown rows may have been deleted
         if not len(rows):
@@ -272,8 +285,8 @@ class Cascades:
         found = matches(own, old, collations)
         if found is None:
             return False
-        which, stayed = found >= 0, False
-        if self.done is not None and action == "CASCADE" and new is not None:
+        which, stayed = (found >= 0) & (not struck.unchecked), False
+        if self.done is not None and new is not None:
             there = matches(own, new, collations)
             stayed = there is not None and bool(((there >= 0) & ~which).any())
         before, seqs = rows.table.filter(pa.array(which)), struck.seqs[found[which]]
@@ -405,15 +418,15 @@ def columns_of(batch: pa.RecordBatch, side: str, wanted: set[str]) -> dict[str, 
     return found
 
 
-def _runs(updates: Flags) -> Iterator[tuple[int, int, bool]]:
-    """Changes that cascade together: consecutive deletes, and each update by itself."""
+def _runs(kinds: Integers) -> Iterator[tuple[int, int, int]]:
+    """Changes that cascade together: consecutive ones of an even kind, each of an odd one."""
     at = 0
-    while at < len(updates):
+    while at < len(kinds):
         last = at + 1
-        if not updates[at]:
-            more = np.flatnonzero(updates[at:])
-            last = at + int(more[0]) if len(more) else len(updates)
-        yield at, last, bool(updates[at])
+        if not kinds[at] % 2:
+            more = np.flatnonzero(kinds[at:] != kinds[at])
+            last = at + int(more[0]) if len(more) else len(kinds)
+        yield at, last, int(kinds[at])
         at = last
 
 

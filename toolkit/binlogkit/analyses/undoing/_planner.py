@@ -173,7 +173,7 @@ class Planner:
         for key, rows in struck:
             if key.rows == STAYED:
                 child = printable(".".join(key.child))
-                reasons.add(rows, f"rows of {child} had its value before, and would go along")
+                reasons.add(rows, f"rows of {child} had its value before, and would change along")
         last, known = dict[str, Cells](), dict[str, Mask]()
         if self.blocked is not None:
             last, known = self.blocked.stands(batch, after)
@@ -388,7 +388,7 @@ class _Draft:
             wanted = {column.lower() for column in key.referenced}
             touched = [rows for c, rows in self.set.items() if c.lower() in wanted]
             rows = _any(touched, self.every)
-            counts = followed.by(key, seqs) if key.on_update == "CASCADE" else 0 * seqs
+            counts = followed.by(key, seqs)
             for count in np.unique(counts[rows]).tolist():
                 yield replace(key, rows=count), rows & (counts == count)
 

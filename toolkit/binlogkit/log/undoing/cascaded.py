@@ -96,6 +96,8 @@ class Children:
                     continue
                 if done.after is None or done.action == "SET NULL":
                     went += _cascaded(done, places)
+                    if done.stayed and name in sure:
+                        followed.append(done.alone)
                 elif name in sure:
                     followed.append(done)
         for seq, whole in before.emptied.items() if before is not None else ():
