@@ -128,3 +128,19 @@ def test_a_base_of_other_logs(tmp_path: Path) -> None:
     assert not found.determined and not found.determined_rows
     (gap,) = (f for f in found.findings.to_pylist() if f["finding"] == "base_gap")
     assert "newer than these logs: 00000000" in gap["meaning"]
+
+
+def test_tables_that_swapped_their_names_are_bases_under_their_new_ones(tmp_path: Path) -> None:
+    case = golden.case("8.0-row-full", "ddl")
+    log, mark = bk.open(list(case.binlogs)), case.manifest.mark("swapped")
+    bases = []
+    for state in log.states(["evolve.item", "evolve.other"], at=(mark.file, mark.pos)):
+        assert state.definition is not None
+        assert (state.definition.db, state.definition.table) == state.table
+        bases.append(str(tmp_path / f"{state.table[1]}.parquet"))
+        state.to_parquet(bases[-1])
+    for state in log.states(["evolve.item", "evolve.other"], base=bases):
+        whole = log.state(".".join(state.table))
+        facts = [(one.determined, one.columns, one.key) for one in (state, whole)]
+        assert facts[0] == facts[1]
+        assert [r["values"] for r in state.records()] == [r["values"] for r in whole.records()]

@@ -8,6 +8,7 @@ understood (docs/traps.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -204,6 +205,9 @@ class Replay:
         self.history.renamed(boundary.name, boundary.new_name)
         if not moved.complete:
             _note(moved, "renamed_from", boundary)
+        if moved.definition is not None:
+            db, table = boundary.new_name
+            moved.definition = replace(moved.definition, db=db, table=table)
         self.absent.discard(boundary.new_name)
         self.tables[boundary.new_name] = moved
 
