@@ -218,8 +218,14 @@ def test_a_columns_name_is_compared(types: Logs) -> None:
     image = rows[40]["after"]
     name = next(iter(image))
     rows[40]["after"] = {"other": image.pop(name), **image}
-    found = differences(types.judge(rows=rows))
-    assert {d["column"] for d in found} == {name, "other"}
+    (found,) = differences(types.judge(rows=rows))
+    assert (found["column"], found["theirs"]) == ("other", name)
+    rows = copy.deepcopy(types.rows)
+    for row in rows:
+        row["after"] = row["after"] and {f"{name}_": value for name, value in row["after"].items()}
+    every = differences(types.judge(rows=rows))
+    assert {d["reason"] for d in every} == {"the log calls this column otherwise"}
+    assert len(every) == len({(row["table"], c) for row in rows for c in row["after"] or ()})
 
 
 def test_another_op_or_image_is_found(types: Logs) -> None:

@@ -664,3 +664,77 @@ def test_schemas_as_plain_records(several: Any) -> None:
     wrong = {"db": "a", "table": "b", "columns": [{"name": "c", "type": "varchar(3)"}]}
     with pytest.raises(UsageError, match="no column type"):
         conformance.against_mysqlbinlog([], [], [wrong], [])
+
+
+def test_a_decoders_wrong_name_is_one_difference(golden_case: Callable[..., Any]) -> None:
+    """With FULL metadata: of one row or of all."""
+    case = golden_case("8.0-row-full-metadata", "keys")
+    table = case.rows()[40]["table"]
+    for only in (True, False):
+        rows = case.rows()
+        for at, row in enumerate(rows):
+            for which in ("before", "after"):
+                if row["table"] == table and row[which] and (at == 40 or not only):
+                    first, *others = row[which].items()
+                    row[which] = {"wrong": first[1], **dict(others)}
+        (found,) = failing(judge(case, rows=rows))
+        assert (found["column"], found["ours"], found["theirs"]) == ("wrong", "wrong", first[0])
+
+
+#: Fields of events that mysqlbinlog does not print, or not so that they can be read: the log's
+#: bytes decide. Of which type, the field, another value, the bytes that are there.
+SEEDED: list[tuple[str, str, Any, str]] = [
+    ("QUERY_EVENT", "schema", "other", "0x73746D7473"),
+    ("QUERY_EVENT", "status_vars.flags2", 1, "0x00000000"),
+    ("QUERY_EVENT", "status_vars.sql_mode", 0, "0x0000004000000000"),
+    ("QUERY_EVENT", "status_vars.catalog", "odd", "0x03737464"),
+    ("QUERY_EVENT", "status_vars.client_collation", 45, "0xFF00"),
+    ("QUERY_EVENT", "status_vars.updated_dbs", ["a", "b"], "0x01"),
+    ("QUERY_EVENT", "status_vars.ddl_xid", None, "0x"),
+    ("QUERY_EVENT", "status_vars.time_zone", "SYSTEM", "0x"),
+    ("QUERY_EVENT", "status_vars.table_map_for_update", "1", "0x"),
+    ("TABLE_MAP_EVENT", "flags", 0, "0x0100"),
+    ("TABLE_MAP_EVENT", "types", "0x0303", "0x03"),
+    ("TABLE_MAP_EVENT", "metadata", "0xFF", "0x"),
+    ("TABLE_MAP_EVENT", "nullable", "0xFF", "0x"),
+    ("GTID_LOG_EVENT", "flags", 7, "0x0"),
+    ("USER_VAR_EVENT", "collation", 8, "0xFF000000"),
+    ("USER_VAR_EVENT", "var_type", "REAL", "0x02"),
+]
+
+
+def _of_events(case: Any, events: list[Record]) -> Any:
+    return conformance.against_mysqlbinlog(events, None, [], case.lines(), stored=case.stored())
+
+
+@pytest.fixture(scope="module")
+def statements(golden_case: Callable[..., Any]) -> dict[str, tuple[Any, list[Record]]]:
+    """By event type: a log that has it, and its events."""
+    found: dict[str, tuple[Any, list[Record]]] = {}
+    for cell in ("8.0-row-full-metadata", "8.0-statement-full"):
+        case = golden_case(cell, "statements")
+        events = case.events()
+        assert failing(_of_events(case, events)) == []
+        for event in events:
+            found.setdefault(event["type"], (case, events))
+    return found
+
+
+@pytest.mark.parametrize(("kind", "field", "value", "stored"), SEEDED, ids=[
+    f"{kind}-{name}" for kind, name, *_ in SEEDED
+])  # fmt: skip
+def test_what_is_not_printed_of_an_event_is_held_to_its_bytes(
+    statements: dict[str, tuple[Any, list[Record]]], kind: str, field: str, value: Any, stored: str
+) -> None:
+    case, events = statements[kind]
+    place, _, name = field.rpartition(".")
+    at = next(
+        i for i, e in enumerate(events)
+        if e["type"] == kind and (e["fields"]["status_vars"] if place else e["fields"]).get(name, 0)
+        is not None
+    )  # fmt: skip
+    seeded = copy.deepcopy(events[at])
+    (seeded["fields"]["status_vars"] if place else seeded["fields"])[name] = value
+    (found,) = failing(_of_events(case, [*events[:at], seeded, *events[at + 1 :]]))
+    assert (found["pos"], found["column"]) == (events[at]["pos"], field)
+    assert found["proof"].startswith(f"the log stores {stored}")

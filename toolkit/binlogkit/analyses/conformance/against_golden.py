@@ -103,6 +103,7 @@ class _Judge:
         self._stored: Mapping[str, str] = {}
         self._place: tuple[str, ...] = ()
         self._numbers: dict[int, int] = {}
+        self._names: dict[tuple[str, ...], str] = {}  # db, table, a wrong name -> the column's
 
     # Events
 
@@ -249,7 +250,7 @@ class _Judge:
             if have is not want:
                 self._field(wanted, wanted["row"], which, have, want)
             return
-        have = _named(have, want, columns)
+        have = self._renamed(wanted, which, _named(have, want, columns), columns)
         raw = wanted["raw"][which]
         for name in {**want, **have}:
             self.cells += name in want
@@ -259,6 +260,40 @@ class _Judge:
                 self._field(wanted, wanted["row"], name, _ABSENT, want[name])
             elif not _equal(have[name], want[name]):
                 self._cell(wanted, have[name], want[name], raw[name], name, columns)
+
+    def _renamed(
+        self, wanted: Record, which: str, have: Any,
+        columns: Mapping[str, ColumnFacts],
+    ) -> Any:  # fmt: skip
+        """The image with the log's names for columns that the decoder calls otherwise.
+
+        A wrong name is one difference, where it stands first: as many columns have no name of the
+        log as lack, and their values are the same, or the name is known by then.
+        """
+        want, raw = wanted[which], wanted["raw"][which]
+        table = wanted["db"], wanted["table"]
+        lacking = [name for name in want if name not in have]
+        unknown = [name for name in have if name not in want]
+        if not unknown or len(unknown) != len(lacking):
+            return have
+        right = dict(zip(unknown, lacking, strict=True))
+        for name, known in right.items():
+            if (
+                self._names.get((*table, name)) != known
+                and not _equal(have[name], want[known])
+                and (self._rule(have[name], want[known], raw[known], known, columns) is None)
+            ):
+                return have
+        for name, known in right.items():
+            if self._names.setdefault((*table, name), "") != known:
+                self._names[(*table, name)] = known
+                reason, proof = "the log calls this column otherwise", f"expected {shown(known)}"
+                difference = Difference(
+                    Kind.UNEXPLAINED, "", name, shown(name), shown(known), reason,
+                    proof + self._bytes(wanted, known),
+                )  # fmt: skip
+                self._report(key_of(wanted), wanted["row"], difference)
+        return {right.get(name, name): value for name, value in have.items()}
 
     def _rule(
         self, have: Any, want: Any, raw: str | None, name: str, columns: Mapping[str, ColumnFacts]

@@ -24,6 +24,7 @@ from binlogkit.analyses.conformance.result import ConformanceResult, Differences
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
 from binlogkit.analyses.conformance.rule import EVENT_RULES, not_stored, shown, unexplained
 from binlogkit.analyses.conformance.stored import StoredLog
+from binlogkit.analyses.conformance.stored_fields import not_as_stored
 from binlogkit.analyses.conformance.stored_header import header_of
 from binlogkit.analyses.conformance.stored_statement import StoredStatement
 from binlogkit.analyses.conformance.stored_texts import stores_text
@@ -184,6 +185,7 @@ class _Comparison:
                 self._field(key, name, mine, theirs)
         if stored is not None:
             self._header(key, ours, printed, stored)
+            self._body(key, ours)
 
     def _header(
         self, key: Key, ours: Record, printed: PrintedEvent, stored: Mapping[str, Any]
@@ -195,6 +197,15 @@ class _Comparison:
             if name in ours and have != want and not told:
                 reason = f"the event's {name} is not what the log stores"
                 self.report(key, None, not_stored(name, have, want, reason))
+
+    def _body(self, key: Key, ours: Record) -> None:
+        """By its bytes what the text does not have of its body."""
+        event, fields = self.stored.find(key), ours.get("fields")
+        if event is None or not isinstance(fields, Mapping):
+            return
+        for name, have, content in not_as_stored(event.raw, fields):
+            reason = f"the event's {name} is not what the log stores"
+            self.report(key, None, not_stored(name, have, content, reason))
 
     def _stored_header(self, key: Key, printed: PrintedEvent) -> dict[str, Any] | None:
         """Of the printed event, None where its bytes are not at hand."""

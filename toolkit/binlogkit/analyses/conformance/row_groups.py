@@ -14,7 +14,7 @@ Rows that are at hand as batches are first compared as bytes (block_rows.py).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +96,7 @@ class RowGroups:
         self._fruitless = 0
         self._alone: _Alone | None = None
         self._named: tuple[TableVersion, tuple[str, ...]] | None = None
+        self._unknown: set[tuple[tuple[str, str], str]] = set()
 
     def report(self, key: Key, row: int | None, difference: Difference) -> None:
         """Report a difference, after the rows that only one side has."""
@@ -302,9 +303,30 @@ class RowGroups:
             if name in ours and ours[name] != value
         )
         facts.transaction.claimed(ours, key)
+        table = str(ours.get("db")), str(ours.get("table"))
         if number == 0:
-            found.extend(self.misnamed(facts, (str(ours.get("db")), str(ours.get("table")))))
+            found.extend(self.misnamed(facts, table))
+        for which in ("before", "after"):
+            found.extend(self._unknown_names(facts, table, ours.get(which) or {}))
         return found
+
+    def _unknown_names(
+        self, facts: RowEventFacts, table: tuple[str, str], image: Mapping[str, Any]
+    ) -> Iterator[Difference]:
+        """Columns of an image that the table map does not know; each of a table once."""
+        names, known = facts.names, self.tables.current(*table)
+        if names is None:
+            return
+        ours = () if known is None else known.index  # misnamed() says which of these are wrong
+        for at, name in enumerate(image):
+            if name in names or name in ours or name.startswith("@"):
+                continue
+            if (table, name) in self._unknown:
+                continue
+            self._unknown.add((table, name))
+            right = names[at] if len(image) == len(names) else None
+            reason = "the table map has no column of this name"
+            yield not_stored(name, name, right, reason)
 
     def misnamed(self, facts: RowEventFacts, table: tuple[str, str]) -> list[Difference]:
         """Columns that our schema calls otherwise than the table map of the event."""

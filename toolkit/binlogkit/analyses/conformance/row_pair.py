@@ -87,6 +87,9 @@ def compare_rows(
     db, table = str(ours.get("db")), str(ours.get("table"))
     names = {name for which in ("before", "after") for name in ours.get(which) or ()}
     candidates = tables.candidates(db, table, names)[:_VERSIONS]
+    current = tables.current(db, table)
+    if not candidates and current is not None and not _in_order(ours, theirs):
+        candidates = [current]
     first: Pair | None = None
     for facts in candidates:
         pair = _compare(ours, theirs, _Context(facts, stored, server))
@@ -95,6 +98,15 @@ def compare_rows(
             return pair
         first = first or pair
     return first or _compare(ours, theirs, _Context(None, stored, server))
+
+
+def _in_order(ours: Record, theirs: PrintedRow) -> bool:
+    """Whether columns without known names can be told by their order, or are numbered."""
+    for which, image in (("before", theirs.before), ("after", theirs.after)):
+        mine = ours.get(which)
+        if mine and image and len(mine) != len(image):
+            return all(name.startswith("@") for name in mine)
+    return True
 
 
 def fits(theirs: PrintedRow, stored: StoredRow) -> bool:
