@@ -263,7 +263,9 @@ columns and NULLs, and where those do not fit the cut bytes, the bytes judge not
 What stays unjudged, and is counted so: a partial JSON update whose document the log does not hold,
 unknown labels and character sets, rows that cannot be cut into cells.
 
-The rules are tried from first to last; a column's family says which apply to it.
+The rules are tried from first to last; a column's family says which apply to it. Those of "Cells,
+by what is expected" are for expected rows, and for mysqlbinlog where no other rule explains a value
+and its bytes are at hand.
 
 ## The third judge: expected events and rows
 
@@ -314,7 +316,7 @@ def conformance() -> str:
     parts = [_INTRODUCTION]
     chapters: tuple[tuple[str, Sequence[Rule]], ...] = (
         ("Cells", RULES),
-        ("Cells, by what is expected (`--against golden`)", EXPECTED_RULES),
+        ("Cells, by what is expected", EXPECTED_RULES),
         ("Events", tuple(EVENT_RULES.values())),
     )
     for title, rules in chapters:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import struct
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -738,3 +739,52 @@ def test_what_is_not_printed_of_an_event_is_held_to_its_bytes(
     (found,) = failing(_of_events(case, [*events[:at], seeded, *events[at + 1 :]]))
     assert (found["pos"], found["column"]) == (events[at]["pos"], field)
     assert found["proof"].startswith(f"the log stores {stored}")
+
+
+def _bytes_of(value: str) -> bytes:
+    return bytes.fromhex(value[2:])
+
+
+#: Values as other decoders write them: the rule, its kind, the column, a value of it, the other.
+OTHERWISE: list[tuple[str, str, str, Callable[[Any], bool], Callable[[Any], Any]]] = [
+    ("negative-zero", "ours", "DOUBLE", lambda v: repr(v) == "-0.0", lambda _: 0),
+    ("negative-zero", "ours", "FLOAT", lambda v: repr(v) == "-0.0", lambda _: 0.0),
+    ("number-as-text", "representation", "FLOAT", lambda v: v == 1.1754944e-38,
+     lambda _: "1.17549435E-38"),
+    ("number-as-text", "representation", "DOUBLE", lambda v: v == 1e23, lambda _: "1e+23"),
+    ("time-otherwise", "representation", "TIME2", lambda v: v == "838:59:59",
+     lambda _: 3_020_399_000_000),
+    ("time-otherwise", "representation", "TIME2", lambda v: v == "-838:59:59",
+     lambda _: "-PT838H59M59S"),
+    ("unsigned-shown-negative", "ours", "BIT", lambda v: v == (1 << 64) - 1, lambda _: -1),
+    ("unsigned-shown-negative", "ours", "SET", lambda v: v and v.count(",") == 63, lambda _: -1),
+    ("bytes-as-hex", "representation", "VARCHAR", lambda v: v and not v.startswith("0x"),
+     lambda v: "0x" + v.encode().hex().upper()),
+    ("bytes-as-base64", "representation", "STRING", lambda v: v and v.startswith("0x"),
+     lambda v: b64encode(_bytes_of(v)).decode()),
+    ("decimal-as-number", "representation", "NEWDECIMAL",
+     lambda v: v and repr(float(v)) == v, float),
+    ("moment-otherwise", "representation", "DATETIME2", lambda v: v and v.startswith("2024-02-29 "),
+     lambda v: v.replace(" ", "T") + "Z"),
+    ("number-as-boolean", "representation", "TINY", lambda v: v == 1, lambda _: True),
+]  # fmt: skip
+
+
+def test_what_any_decoder_writes_otherwise_has_its_name(types: Any) -> None:
+    """By the text and the cell's bytes, the same rule as the expected rows give; in one run."""
+    families = {(s.table, c.name): c.type.name for s in types.schemas() for c in s.columns}
+    rows = types.rows()
+    wanted: dict[Any, tuple[str, str]] = {}
+    for rule, kind, family, fits, written in OTHERWISE:
+        row, name = next(
+            (row, name) for row in rows for name, value in (row["after"] or {}).items()
+            if families[row["table"], name] == family and fits(value)
+            and (row["pos"], row["row"], name) not in wanted
+        )  # fmt: skip
+        row["after"] = {**row["after"], name: written(row["after"][name])}
+        wanted[row["pos"], row["row"], name] = (rule, kind)
+    result = judge(types, events=[], rows=rows, keep=100_000)
+    places = [(d["pos"], d["row"], d["column"]) for d in result.differences.to_pylist()]
+    named = [(d["rule"], d["kind"]) for d in result.differences.to_pylist()]
+    assert {at: found for at, found in zip(places, named, strict=True) if at in wanted} == wanted
+    assert sum(place in wanted for place in places) == len(OTHERWISE)

@@ -92,7 +92,6 @@ CASES: list[tuple[str, Any, bytes, str, ColumnFacts, bytes | None]] = [
     ("timestamp-zone", "2024-01-01 05:30:01", b"1704067201", "TIMESTAMP(0)", ColumnFacts("c"),
      None),
     ("decimal-scale", "1.5", b"1.50", "DECIMAL(5,2)", ColumnFacts("c"), None),
-    ("decimal-scale", 1.5, b"1.50", "DECIMAL(5,2)", ColumnFacts("c"), None),
     ("json-whole-double", '[1, {"a": 2}, 1.5]', b"'[1.0, {\"a\": 2.0}, 1.5]'", "JSON",
      ColumnFacts("c"), None),
     ("json-rewritten", '{"b":[1,2],"a":1}', b"'" + DOC.encode() + b"'", "JSON", ColumnFacts("c"),

@@ -179,10 +179,12 @@ def _image(
 ) -> Record | None:
     if image is None:
         return None
-    return {f"@{i + 1}": _value(cell, before.get(i)) for i, cell in image.items()}
+    return {f"@{i + 1}": value_of(cell, before.get(i)) for i, cell in image.items()}
 
 
-def _value(cell: PrintedCell, before: PrintedCell | None) -> Any:
+def value_of(cell: PrintedCell, before: PrintedCell | None) -> Any:
+    """A printed cell in the contract's form, as far as the text says it; ``before``: the cell of an
+    update's other image."""
     try:
         printed = read_token(cell.token)
         if printed.form is Form.JSON_DIFF and before is not None:

@@ -6,6 +6,7 @@ FLOAT and VECTOR, of which it prints six digits, and the cells that it does not 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,8 +19,18 @@ from binlogkit.analyses.conformance.cell import (
     family_of,
     same,
 )
+from binlogkit.analyses.conformance.decoded import value_of
+from binlogkit.analyses.conformance.expected_cell import ExpectedCell
+from binlogkit.analyses.conformance.expected_rules import explain_expected
 from binlogkit.analyses.conformance.printed import PrintedCell, PrintedRow
-from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, not_stored, unexplained
+from binlogkit.analyses.conformance.rule import (
+    EVENT_RULES,
+    Difference,
+    Kind,
+    Rule,
+    not_stored,
+    unexplained,
+)
 from binlogkit.analyses.conformance.rules import explain
 from binlogkit.analyses.conformance.stored import StoredCell, StoredRow
 from binlogkit.analyses.conformance.tokens import Form, Printed, TokenError, read_token
@@ -28,6 +39,7 @@ from binlogkit.analyses.conformance.written import gives
 Record = Mapping[str, Any]
 
 _SHOWN = 300
+_SINGLE = struct.Struct("<f")
 _VERSIONS = 8
 
 
@@ -185,6 +197,15 @@ def _compare_images(
         before = (theirs.before or {}).get(cell.index) if which == "after" else None
         column = context.column(cell.index, name)
         difference = _compare_cell(mine[name], cell, column, before, context.server)
+        cut = stored.get(cell.index)
+        if difference is not None and difference.kind is Kind.UNEXPLAINED and cut is not None:
+            rule = _by_any_decoder(mine[name], cell, before, column, cut)
+            if rule is not None:
+                said = "NULL" if mine[name] is None else mine[name]
+                pair.differences.append(
+                    rule.difference(column.name, said, cell.token, _whole(cell))
+                )
+                continue
         if difference is not None:
             pair.differences.append(difference)
         if (difference is None or not difference.counts) and _six_digits(cell, column):
@@ -202,6 +223,34 @@ def _compare_images(
             pair.undecided.append(not_stored(name, None, unprinted.content, reason))
     if theirs.fault is None or context.stored is not None:
         pair.differences.extend(_invented(name, mine[name]) for name in mine if name not in seen)
+
+
+def _by_any_decoder(
+    ours: Any, cell: PrintedCell, before: PrintedCell | None, column: ColumnFacts, cut: StoredCell
+) -> Rule | None:
+    """The rule about any decoder's values that explains one, from what is printed and stored."""
+    expected = _expected(cell, before, column, cut.content)
+    return explain_expected(ExpectedCell(ours, expected, cut.content, column))
+
+
+def _expected(
+    cell: PrintedCell, before: PrintedCell | None, column: ColumnFacts, content: bytes | None
+) -> Any:
+    """The value in the contract's form; of FLOAT the text has six digits."""
+    value = value_of(cell, before)
+    if content is None:
+        return value
+    if column.family == "FLOAT" and len(content) == _SINGLE.size:
+        (number,) = _SINGLE.unpack(content)
+        digits = (float(f"{number:.{count}g}") for count in range(1, 10))
+        return next((d for d in digits if _SINGLE.pack(d) == content), number)
+    if column.family in ("ENUM", "SET") and column.labels and isinstance(value, int):
+        bits = 1 << value - 1 if column.family == "ENUM" and value else value
+        return ",".join(label for i, label in enumerate(column.labels) if bits >> i & 1)
+    if column.family == "STRING" and column.charset == "binary":
+        padded = content.ljust(column.length, b"\0") if column.fixed else content
+        return "0x" + padded.hex().upper()
+    return value
 
 
 def _six_digits(cell: PrintedCell, column: ColumnFacts) -> bool:

@@ -344,4 +344,4 @@ def _timestamp_zone(cell: Cell) -> bool:
 
 @_rule("decimal-scale", "the same number without its declared scale", "DECIMAL", kind=Kind.OURS)
 def _decimal_scale(cell: Cell) -> bool:
-    return Decimal(str(cell.ours)) == Decimal(cell.printed.text)
+    return isinstance(cell.ours, str) and Decimal(cell.ours) == Decimal(cell.printed.text)
