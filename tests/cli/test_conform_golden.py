@@ -79,7 +79,7 @@ def test_a_wrong_decoder_is_called_by_its_name(
     page = html.read_text("utf-8")
     assert "<h1>Conformance of &lt;mine&gt;</h1>" in page and "<mine>" not in page
     assert "&lt;mine&gt; lacks this row" in page
-    assert "compared with the expected lines" in page
+    assert "<dt>judge</dt><dd>the expected lines</dd>" in page
     assert page.count('<div class="card bad">') == 2  # the verdict, and what nobody explains
     assert f'<td class="n s">{lost["pos"]}</td>' in page
 
@@ -141,6 +141,27 @@ def test_the_verdict_stands_above_the_list(folder: Path) -> None:
 def test_the_form_of_a_row_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["conform", "--row-form"]) == 0
     assert json.loads(capsys.readouterr().out) == load("decoded_row")
+
+
+def test_a_masked_column_is_in_no_difference(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A difference does not name its table: a column of the name, masked in any, is masked."""
+    log, html = str(folder / "binlog.000001"), folder.parent / "report.html"
+    rows = [row for row in _rows(folder) if row["file"] == "binlog.000001"]
+    image = rows[0]["after"]
+    assert isinstance(image, dict)
+    column, other = list(image)[:2]
+    image[column], image[other] = 987654321, "7654321.987"
+    words = ["conform", "--against", "golden", log, "--decoded", str(_decoded(folder, rows)),
+             "--as", "binlogkit", "--html", str(html)]  # fmt: skip
+    run(words)
+    page, said = html.read_text("utf-8"), capsys.readouterr()
+    assert "987654321" in page and "7654321.987" in page and "987654321" in said.out
+    run([*words, "--mask", f"{rows[0]['db']}.{rows[0]['table']}.{column}=drop"])
+    page, said = html.read_text("utf-8"), capsys.readouterr()
+    assert "987654321" not in page and "7654321.987" in page and said.out == ""
+    assert '<td class="c s">masked</td>' in page
 
 
 def test_expected_lines_from_elsewhere(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ RECORD = {
 def test_all_is_well() -> None:
     summary = ConformanceSummary(Verdict.AGREE, events=30, rows=5, cells=1200, cells_by_bytes=7)
     page = render(conformance_report("binlogkit", "mysqlbinlog 8.0.31", [], summary))
-    assert "compared with mysqlbinlog 8.0.31" in page
+    assert "<dt>judge</dt><dd>mysqlbinlog 8.0.31</dd>" in page
     assert "The decoder agrees with the judge." in page
     assert "1,200" in page and "7 of them by the log&#39;s bytes" in page
     assert 'class="card bad"' not in page
@@ -39,6 +39,16 @@ def test_what_was_only_counted_is_told() -> None:
     ):  # fmt: skip
         assert told in page
     assert page.index("The decoder is wrong") < page.index("written in another way")
+
+
+def test_the_first_of_the_decoders_are_open_and_the_rest_folded() -> None:
+    kinds = {"ours": 12, "theirs": 1}
+    records = [{**RECORD, "row": n} for n in range(12)] + [{**RECORD, "kind": "theirs"}]
+    report = conformance_report("a", "b", records, ConformanceSummary(Verdict.DIFFER, kinds=kinds))
+    assert [(s.title, s.note, s.folded) for s in report.sections] == [
+        ("Verdict", "", False), ("ours", "the first 10 of 12", False), ("all ours", "12", True),
+        ("theirs", "1", True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))

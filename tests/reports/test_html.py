@@ -150,8 +150,7 @@ class TestHostile:
         text = render(Report("t", [Section("s", [Table([{"a": "x" * 10**6}])])]))
         assert len(text) < 25_000
         (cell,) = Page(text).cells
-        assert cell.startswith("x" * 240 + "…")
-        assert cell.endswith("x" * 2000 + "… (cut: 1,000,000 characters in all)")
+        assert cell == "x" * 2000 + "… (cut: 1,000,000 characters in all)"
         assert [t for t, a in Page(text).tags if a.get("class") == "cut"] == ["details"]
 
     def test_many_rows_are_cut_and_say_so(self) -> None:

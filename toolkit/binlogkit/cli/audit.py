@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ from binlogkit.cli.options import (
     open_input,
     output_of,
     output_options,
-    write_html,
 )
+from binlogkit.cli.pages import Page, page_of, page_options
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, note, status_of
 from binlogkit.errors import UsageError
@@ -42,13 +43,20 @@ _NOTHING = {
     "by_statement": ": the log has no statement texts of what was read "
     "(a server logs them with binlog_rows_query_log_events)",
 }
+#: What may hold values: statements, and what says in words what was changed.
+_TEXTS = {
+    "suspects": ("what", "why"), "integrity": ("found",), "largest": ("first_query",),
+    "longest": ("first_query",), "by_statement": ("query",), "statements": ("query",),
+    "settings": ("query",), "limits": ("evidence",),
+}  # fmt: skip
+_LEFT_OUT = "left out: columns are masked"
 _LINES = 60  # of the report on a terminal
 
 
 @click.command("audit", cls=Command)
 @input_options
 @filter_options
-@click.option("--html", metavar="OUT", help="Write the evidence report as one HTML file.")
+@page_options("Write the evidence report as one HTML file.")
 @click.option("--title", help="Its title.")
 @click.option(
     "--section",
@@ -69,8 +77,9 @@ def command(**arguments: Any) -> int:
     from binlogkit.reports.output import write_records
 
     arrow_without_pandas()
+    page = page_of(arguments, "section", "output_format", "output", "columns")
     output = output_of(arguments)
-    sections, html, title = arguments.pop("section"), arguments.pop("html"), arguments.pop("title")
+    sections, title = arguments.pop("section"), arguments.pop("title")
     lines = None if arguments.pop("whole") else _LINES
     if output.format not in ("table", "jsonl") and len(sections) != 1:
         raise UsageError(f"--format {output.format} takes exactly one --section")
@@ -78,12 +87,16 @@ def command(**arguments: Any) -> int:
         raise UsageError("--columns and --limit are for records: name a --section, or a --format")
     log = open_input(arguments)
     filters = filters_of(arguments)
+    page.find(log)
     audit = log.audit(**filters)
-    if html is not None:
-        write_html(html, _page(log, audit, title, narrowed(filters)), "report")
+    if page.path is not None:
+        chosen = narrowed(filters)
+        if page.masked and "where" in filters:
+            chosen = narrowed({**filters, "where": "…"})
+        page.write(_page(log, _masked(audit, page), title, chosen, page))
     read = output.on_terminal and output.columns is None and _IN_REPORT.issuperset(sections)
     if output.format == "table" and (read or not sections):
-        if html is None:
+        if page.path is None:
             from binlogkit.reports.text import write, write_sections
 
             report = report_of(audit, title, sections)
@@ -102,23 +115,40 @@ def command(**arguments: Any) -> int:
     return max(status_of(log, filters, nothing=not audit["by_table"].num_rows, losses=False), found)
 
 
-def _page(log: Log, audit: Audit, title: str | None, chosen: str) -> str:
-    """The report as HTML, with rows of the first suspects."""
+def _page(log: Log, audit: Audit, title: str | None, chosen: str, page: Page) -> Report:
+    """The report, with rows of the first suspects."""
     from binlogkit.log.suspects import rows_of_suspect
-    from binlogkit.reports.html import render
     from binlogkit.reports.suspects import EXAMPLES, LEADING, Example
 
     examples = []
     for suspect in audit["suspects"].slice(0, LEADING).to_pylist():
-        rows = list(islice(rows_of_suspect(log, suspect), EXAMPLES))
-        examples.append(Example(rows, *_told(log, rows)))
-    return render(report_of(audit, title, chosen=chosen, examples=examples))
+        rows = [page.images(row) for row in islice(rows_of_suspect(log, suspect), EXAMPLES)]
+        met = log.met.get((suspect["db"], suspect["table"]))
+        examples.append(
+            Example(rows, met[-1].key if met else (), rows[0]["query"] if rows else None)
+        )
+    return report_of(audit, title, chosen=chosen, examples=examples)
 
 
-def _told(log: Log, rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[str], str | None]:
-    """The key of these rows' table, and the statement that changed them."""
-    met = log.met.get((rows[0]["db"], rows[0]["table"])) if rows else None
-    return met[-1].key if met else (), rows[0]["query"] if rows else None
+def _masked(audit: Audit, page: Page) -> Audit:
+    """An audit without texts that may hold values of masked columns."""
+    if not page.masked:
+        return audit
+    import pyarrow as pa
+
+    from binlogkit.analyses.suspects import rules
+
+    sections = dict(audit.sections)
+    for section, columns in _TEXTS.items():
+        table = sections[section]
+        for column in columns:
+            texts = [_LEFT_OUT] * len(table)
+            if column == "why":
+                texts = [rules()[rule].says for rule in table["rule"].to_pylist()]
+            at = table.schema.get_field_index(column)
+            table = table.set_column(at, table.schema.field(at), pa.array(texts, pa.string()))
+        sections[section] = table
+    return replace(audit, sections=sections)
 
 
 def report_of(audit: Audit, title: str | None, only: Sequence[str] = (), **more: Any) -> Report:

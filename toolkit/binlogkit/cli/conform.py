@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,8 +19,8 @@ from binlogkit.cli.options import (
     open_input,
     output_of,
     output_options,
-    write_html,
 )
+from binlogkit.cli.pages import page_of, page_options
 from binlogkit.cli.status import FINDINGS, WELL, complain, note, status_of
 from binlogkit.errors import InputError, UsageError
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: What has no meaning with --rules.
 _COMPARING = (
     "program", "golden", "server", "decoded", "decoded_format", "decoder", "junit", "html",
-    "baseline", "write_baseline",
+    "mask_key", "baseline", "write_baseline",
 )  # fmt: skip
 #: The formats that name no program.
 _NAMELESS = {"rows": "the decoder", "binlogkit": "the decoder"}
@@ -98,7 +98,7 @@ def _print_row_form(context: click.Context, _: click.Parameter, wanted: bool) ->
     help="List every difference: those that a rule explains, too.",
 )
 @click.option("--junit", metavar="FILE", help="Write the result as JUnit XML, too.")
-@click.option("--html", metavar="OUT", help="Write it as a report, one HTML file, too.")
+@page_options("Write it as a report, one HTML file, too; with --mask alone.")
 @click.option("--baseline", metavar="FILE", help="Known differences to leave out (JSON lines).")
 @click.option(
     "--allow-unjudged",
@@ -146,14 +146,15 @@ def command(**arguments: Any) -> int:
     if declared:
         raise UsageError("--set goes with --rules")
     from binlogkit.analyses.conformance import Verdict, baseline_lines, merge, read_baseline
-    from binlogkit.reports.conformance import worth_listing
+    from binlogkit.reports.conformance import verdict_lines, worth_listing
     from binlogkit.reports.junit import write_junit
     from binlogkit.sources.mysqlbinlog import find
 
+    page = page_of(arguments, "output_format", "output", "columns", "junit", "write_baseline")
     output = output_of(arguments)
     program, judges = arguments.pop("program"), arguments.pop("judges")
     oracle = find(program) if "mysqlbinlog" in judges else None
-    golden, junit, html = (arguments.pop(option) for option in ("golden", "junit", "html"))
+    golden, junit = arguments.pop("golden"), arguments.pop("junit")
     named, server = arguments.pop("decoder"), arguments.pop("server")
     baseline = arguments.pop("baseline")
     lines = () if baseline is None else _lines(baseline)
@@ -161,6 +162,7 @@ def command(**arguments: Any) -> int:
     decoded, kind = arguments.pop("decoded"), arguments.pop("decoded_format")
     write_to, allowed = arguments.pop("write_baseline"), arguments.pop("allow_unjudged")
     log = open_input(arguments)
+    page.find(log)
     if decoded is None and kind is not None:
         raise UsageError("--as goes with --decoded")
     if decoded is not None:
@@ -177,20 +179,21 @@ def command(**arguments: Any) -> int:
     result = merge([against(subject, carrier) for against in judging for carrier in log.carriers])
     differences = result.differences.to_pylist()
     judge = " and ".join(_called(judge, oracle) for judge in judges)
-    tell(result, judge, name, explained=explained)
-    listed = differences if explained else worth_listing(differences)
-    _write(listed, output, name, "mysqlbinlog" if judges[0] == "mysqlbinlog" else "expected")
+    shown = [page.difference(one) for one in differences]
+    whole = explained or page.masked
+    tell(verdict_lines(result.summary, shown, judge, name, explained=whole), result)
+    if not page.masked:
+        listed = differences if explained else worth_listing(differences)
+        _write(listed, output, name, "mysqlbinlog" if judges[0] == "mysqlbinlog" else "expected")
     if write_to is not None:
         Path(write_to).write_text("\n".join([*baseline_lines(result), ""]), "utf-8")
     if junit is not None:
         write_junit(Path(junit), name, differences, result.summary)
-    if html is not None:
+    if page.path is not None:
         from binlogkit.reports.conformance import conformance_report
-        from binlogkit.reports.html import render
 
         who = "binlogkit" if name == "ours" else name
-        report = conformance_report(who, judge, differences, result.summary)
-        write_html(html, render(report), "report")
+        page.write(conformance_report(who, judge, shown, result.summary, log.files))
     passes = allowed and result.summary.verdict is Verdict.UNJUDGED
     return max(
         0 if passes else result.summary.exit_status, 0 if decoded is not None else status_of(log)
@@ -206,8 +209,8 @@ def _by_rules(arguments: dict[str, Any], declared: tuple[str, ...]) -> int:
 
     output = output_of(arguments)
     arguments.pop("judges")
-    for name in _COMPARING:
-        if arguments.pop(name) is not None:
+    for name in (*_COMPARING, "masks"):
+        if arguments.pop(name) not in (None, ()):
             raise UsageError("--rules compares with no other decoder")
     schema = arguments["schema"]
     tables = None if schema is None else read_schema_text(schema)
@@ -369,13 +372,10 @@ class _ServerJudge:
         )  # fmt: skip
 
 
-def tell(result: ConformanceResult, judge: str, decoder: str, *, explained: bool) -> None:
-    """The verdict, on standard error; ``explained``: nothing is left out of the list."""
-    from binlogkit.reports.conformance import verdict_lines
-
-    say = complain if result.summary.exit_status else note
-    for line in verdict_lines(result, judge, decoder, explained=explained):
-        say(line)
+def tell(lines: Iterable[str], result: ConformanceResult) -> None:
+    """The verdict, on standard error."""
+    for line in lines:
+        (complain if result.summary.exit_status else note)(line)
 
 
 @contextmanager

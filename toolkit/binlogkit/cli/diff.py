@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,11 +16,17 @@ from binlogkit.cli.options import (
     output_of,
     output_options,
 )
+from binlogkit.cli.pages import Page, page_of, page_options
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.state import tell_state
 from binlogkit.cli.status import ENDS, FINDINGS, status_of
 from binlogkit.frames.fields.rows import DIFFERENCE
 from binlogkit.rows.filters import written_table_name
+
+if TYPE_CHECKING:
+    from binlogkit.log import Log
+    from binlogkit.log.states.diff import TableDifference
+    from binlogkit.reports.model import Report
 
 
 @click.command("diff", cls=Command)
@@ -36,6 +43,7 @@ from binlogkit.rows.filters import written_table_name
 @click.option("--timezone", metavar="ZONE", help="Zone of a time without an offset.")
 @base_options
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
+@page_options("Write it as one HTML file.")
 @output_options
 def command(**arguments: Any) -> int:
     """One record per row that was added, removed or changed between two points.
@@ -49,8 +57,10 @@ def command(**arguments: Any) -> int:
     from binlogkit.reports.output import write_batches, write_records
 
     arrow_without_pandas()
+    page = page_of(arguments, "output_format", "output", "columns")
     output = output_of(arguments)
     log = open_input(arguments)
+    page.find(log)
     given = {k: v for k, v in arguments.items() if v is not None}
     table, first, second = given.pop("table"), given.pop("first"), given.pop("second", None)
     found = log.diff(table, first, second, **given)
@@ -58,7 +68,9 @@ def command(**arguments: Any) -> int:
     view = ["difference", "changes"]
     view += ["count"] * (not found.key) + ["uncertain"] * bool(found.uncertain)
     words = partial(change_text, key=found.key or ())
-    if output.typed:
+    if page.path is not None:
+        page.write(_report(log, found, page, first, second), "page")
+    elif output.typed:
         write_batches(*plain_batches(found.typed()), output)
     else:
         records, declared = with_changes(found.records(), DIFFERENCE, output, words)
@@ -69,10 +81,35 @@ def command(**arguments: Any) -> int:
 
     names = found.before.names | found.after.names
     status = status_of(log, notes=ENDS, concerns=concerns, tables=names)
-    wrong = []
-    if found.uncertain:
-        wrong.append(f"{found.uncertain} rows could not be compared in all cells")
-    if found.unknown_cells:
-        wrong.append(f"{found.unknown_cells} cells of these rows are not determined by the log")
-    tell_state(name, found.findings.to_pylist(), wrong, found.assumes)
+    tell_state(name, found.findings.to_pylist(), _doubts(found), found.assumes)
     return status if found.determined else FINDINGS
+
+
+def _doubts(found: TableDifference) -> list[str]:
+    """What is not certain of the difference."""
+    doubts = []
+    if found.uncertain:
+        doubts.append(f"{found.uncertain} rows could not be compared in all cells")
+    if found.unknown_cells:
+        doubts.append(f"{found.unknown_cells} cells of these rows are not determined by the log")
+    return doubts
+
+
+def _report(log: Log, found: TableDifference, page: Page, first: str, second: str | None) -> Report:
+    from binlogkit.reports.states import difference_report
+
+    names = [name for name in found.key if page.row(*found.table, {name: ""})]
+    facts = [
+        ("log" if len(log.files) == 1 else "logs", ", ".join(log.files)),
+        ("from", first), ("to", second or "the end of the log"),
+        ("rows by", ", ".join(names) or "all their columns"),
+    ]  # fmt: skip
+    doubts = _doubts(found)
+    if not (found.determined or doubts):
+        doubts = ["The log does not determine which rows differ; see the findings."]
+    return difference_report(
+        f"What differs in {written_table_name(*found.table)}", facts,
+        (page.images(row, *found.table) for row in found.records()),
+        Counter(found.rows["difference"].to_pylist()), doubts,
+        found.findings.to_pylist(), found.key,
+    )  # fmt: skip

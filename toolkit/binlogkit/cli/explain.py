@@ -16,6 +16,7 @@ from binlogkit.cli.options import (
     reading_options,
     write_html,
 )
+from binlogkit.cli.pages import page_of, page_options
 from binlogkit.cli.status import FINDINGS, WELL, complain
 from binlogkit.errors import UsageError
 
@@ -41,7 +42,7 @@ VIEW = ("offset", "length", "field", "raw", "value", "meaning")
     help="Events as hex or base64 instead of a file, as mysqlbinlog or xxd print them; - reads "
     "standard input.",
 )
-@click.option("--html", metavar="OUT", help="Write it as one HTML file.")
+@page_options("Write it as one HTML file: bytes and fields side by side.")
 @reading_options
 @output_options
 def command(**arguments: Any) -> int:
@@ -52,15 +53,18 @@ def command(**arguments: Any) -> int:
     from binlogkit.frames.event_records import explain_records
     from binlogkit.frames.fields.ledger import EXPLAIN
     from binlogkit.log.explain import Explanation, explanations
+    from binlogkit.reports.explain.masked import masked
     from binlogkit.reports.output import write_records
 
-    output = output_of(arguments)
-    at, html = arguments.pop("at"), arguments.pop("html")
+    page = page_of(arguments, "output_format", "output", "columns")
+    output, at = output_of(arguments), arguments.pop("at")
     log = _opened(arguments)
+    page.find(log)
     told = _Told()
     walks = told.watching(explanations(log, list(at) or None))
-    if html is not None:
-        write_html(html, Explanation(tuple(walks)).html(), "explanation")
+    if page.path is not None:
+        shown = (masked(walk, page.shows) for walk in walks) if page.masked else walks
+        write_html(page.path, Explanation(tuple(shown)).html(), "explanation")
     elif output.format == "table" and output.columns is None:
         from binlogkit.reports.explain.text import write
 

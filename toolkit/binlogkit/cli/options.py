@@ -218,7 +218,7 @@ def _format_of(path: str) -> str:
     """The format that a file's name asks for. UsageError."""
     ending = Path(path).suffix.lower()
     if ending not in _ENDINGS and Path(path).parent != Path("/dev"):
-        page = "; audit, conform and explain have --html" if ending in _PAGES else ""
+        page = "; audit, conform, diff, explain and undo have --html" if ending in _PAGES else ""
         raise UsageError(f"--output {path}: {ending} names no format: use --format{page}")
     return _ENDINGS.get(ending, "table")
 

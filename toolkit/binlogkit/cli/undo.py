@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -18,12 +20,16 @@ from binlogkit.cli.options import (
     open_input,
     refuse_records,
 )
+from binlogkit.cli.pages import Page, page_of, page_options
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, note, status_of
 
 if TYPE_CHECKING:
-    from binlogkit.log.undoing.plans import Undo
+    from binlogkit.log import Log
+    from binlogkit.log.undoing.plans import LogPlans, Undo
+    from binlogkit.reports.model import Report
     from binlogkit.reports.sql import SqlOptions
+    from binlogkit.rows.filter_args import FilterArgs
 
 
 def _script(arguments: dict[str, Any], title: str) -> int:
@@ -32,12 +38,14 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     from binlogkit.reports.sql import Script, SqlOptions
 
     arrow_without_pandas()
+    page = page_of(arguments, "output", "prove")
     refuse_records(arguments["output"])
     output, commit = arguments.pop("output"), arguments.pop("commit")
     despite, refused = arguments.pop("despite_gaps"), arguments.pop("despite_refused")
     whole, triggers = arguments.pop("by_transaction"), arguments.pop("despite_triggers")
     proof = arguments.pop("prove", None)
     log = open_input(arguments)
+    page.find(log)
     asked = {name: arguments.pop(name) for name in ("mode", "made_again") if title == "undo"}
     filters = filters_of(arguments)
     if title == "undo":
@@ -56,11 +64,14 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         despite_triggers=triggers,
     )
     script = Script(plans, options)
-    shown = proof is None and output == "-"
-    with nullcontext() if proof is not None and output == "-" else destination(output) as sink:
+    unseen = output == "-" and (proof is not None or page.path is not None)
+    shown = output == "-" and not unseen
+    with nullcontext() if unseen else destination(output) as sink:
         for block in script.blocks():
             if sink is not None:
                 sink.write(block)
+    if page.path is not None:
+        page.write(_report(log, plans, page, title, script.refusals.lines(), filters), "plan")
     if script.refused:
         complain(f"{script.refused} of {len(plans)} changes have no statement:")
     for told in script.refusals.lines():
@@ -76,6 +87,41 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         WELL if script.statements and not script.refused else FINDINGS,
         WELL if proof is None else _prove(plans, proof, options),
     )
+
+
+def _report(
+    log: Log, plans: LogPlans, page: Page, title: str, refusals: list[str], filters: FilterArgs
+) -> Report:
+    """The plan: each row as it is and as it becomes."""
+    from binlogkit.analyses.undoing.shown import shown_rows
+    from binlogkit.reports.states import plan_report
+
+    where = {"where": "…"} if page.masked and "where" in filters else {}
+    chosen = narrowed(cast("FilterArgs", {**filters, **where}))
+    files = " ".join(shlex.quote(f"./{f}" if f.startswith("-") else f) for f in log.files)
+    mode = getattr(plans, "mode", "")
+    words = [f"binlogkit {title}", files, chosen, f"--mode {mode}" * bool(mode)]
+    facts = [
+        ("log" if len(log.files) == 1 else "logs", ", ".join(log.files)),
+        ("only", chosen or "all changes"),
+    ]
+    told = {
+        "Refused": refusals, "Changes may be missing": plans.gaps, "Needed first": plans.needs,
+        "Chosen": plans.chosen, "Assumed": plans.assumes,
+        "Later changes that depend on it": () if page.masked else plans.later,
+    }  # fmt: skip
+    return plan_report(
+        f"What the {title} would change", [*facts, ("mode", mode)],
+        _planned(shown_rows(plans), page),
+        plans.counts(), told,
+        [f"{' '.join(filter(None, words))} --output {title}.sql", f"mysql --batch < {title}.sql"],
+    )  # fmt: skip
+
+
+def _planned(rows: Iterator[dict[str, Any]], page: Page) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        images = {n: json.loads(row[n] or "null") for n in ("key", "now", "after")}
+        yield row | {n: page.row(row["db"], row["table"], v) for n, v in images.items()}
 
 
 def _prove(plans: Undo, form: str, options: SqlOptions) -> int:
@@ -126,7 +172,8 @@ _script_options = (
 def _script_command(command: Callable[..., int]) -> Callable[..., int]:
     for option in reversed(_script_options):
         command = option(command)
-    return input_options(filter_options(command))
+    page = page_options("Write the plan as one HTML file instead; with --output the script, too.")
+    return input_options(filter_options(page(command)))
 
 
 @click.command("undo", cls=Command)

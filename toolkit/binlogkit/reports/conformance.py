@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from binlogkit.analyses.conformance import ConformanceResult, ConformanceSummary
-from binlogkit.reports.model import Card, Column, Part, Report, Section, Table, Text, Tone
+from binlogkit.analyses.conformance import ConformanceSummary
+from binlogkit.reports.model import Card, Column, Part, Report, Section, Table, Text, Tone, tool
 
 #: By kind: how serious it is, and what it says about the decoder under test.
 _KINDS: Mapping[str, tuple[Tone, str]] = {
@@ -29,6 +29,8 @@ _DIFFERENCES = (
     Column("theirs", kind="code"), Column("reason"), Column("proof", longest=500),
 )  # fmt: skip
 
+_FIRST = 10  # differences that are not folded
+
 
 def worth_listing(differences: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """What no rule explains and what nobody decided, in the log's order; behind it, of each rule by
@@ -42,11 +44,15 @@ def worth_listing(differences: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
 
 
 def verdict_lines(
-    result: ConformanceResult, judge: str, decoder: str, *, explained: bool
+    summary: ConformanceSummary,
+    differences: Sequence[Mapping[str, Any]],
+    judge: str,
+    decoder: str,
+    *,
+    explained: bool,
 ) -> list[str]:
     """The verdict and the counts, then each rule by which the decoder is wrong, then how much is
     not listed; ``explained``: all is."""
-    summary, differences = result.summary, result.differences.to_pylist()
     kinds = ", ".join(
         f"{count} {'wrong in ' + decoder if kind == 'ours' and decoder != kind else kind}"
         for kind, count in sorted(summary.kinds.items())
@@ -82,11 +88,16 @@ def verdict_lines(
 
 
 def conformance_report(
-    decoder: str, judge: str, differences: Sequence[Mapping[str, Any]], summary: ConformanceSummary
+    decoder: str,
+    judge: str,
+    differences: Sequence[Mapping[str, Any]],
+    summary: ConformanceSummary,
+    files: Sequence[str] = (),
 ) -> Report:
     """The report of a comparison, for html and text.
 
-    ``decoder``, ``judge``: their names; ``differences``: the kept records; ``summary``: counts all.
+    ``decoder``, ``judge``: their names; ``differences``: the kept records; ``summary``: counts all;
+    ``files``: the logs.
     """
     tone, words = _VERDICTS[str(summary.verdict)]
     verdict: list[Part] = [Text(words, tone=tone)]
@@ -99,26 +110,38 @@ def conformance_report(
         told = f"{summary.baselined:,} differences in the baseline were left out."
         verdict.append(Text(told))
     sections = [Section("Verdict", verdict)]
-    for kind, (_, meaning) in _KINDS.items():
+    for kind, (grave, meaning) in _KINDS.items():
         if summary.kinds.get(kind):
             own = [record for record in differences if record["kind"] == kind]
-            sections.append(_of_kind(kind, meaning, own, summary.kinds[kind]))
+            sections += _of_kind(kind, meaning, own, summary.kinds[kind], grave == "bad")
     rules = [{"rule": rule, "differences": count} for rule, count in summary.rules.items()]
     if rules:
         columns = (Column("rule"), Column("differences", kind="number"))
-        sections.append(Section("Rules", [Table(rules, columns)]))
+        note = f"{len(rules):,}"
+        sections.append(Section("Rules", [Table(rules, columns)], note=note, folded=True))
     return Report(
-        title=f"Conformance of {decoder}", subtitle=f"compared with {judge}", sections=sections,
+        title=f"Conformance of {decoder}", sections=sections,
+        facts=[tool(), ("judge", judge), ("log", ", ".join(files))],
         cards=[*_counts(summary), *_by_kind(summary)],
     )  # fmt: skip
 
 
-def _of_kind(kind: str, meaning: str, rows: Sequence[Mapping[str, Any]], count: int) -> Section:
+def _of_kind(
+    kind: str, meaning: str, rows: Sequence[Mapping[str, Any]], count: int, grave: bool
+) -> Iterator[Section]:
+    """The differences of a kind; of a ``grave`` one the first are not folded."""
     columns = [c for c in _DIFFERENCES if any(row.get(c.name) not in (None, "") for row in rows)]
-    parts: list[Part] = [Table(rows, columns, limit=1000)] if rows else []
-    if len(rows) < count:
-        parts.append(Text(f"{count - len(rows):,} more of the same rules were counted only."))
-    return Section(kind.replace("_", " "), parts, meaning)
+    name, more = kind.replace("_", " "), count - len(rows)
+    counted = [Text(f"{more:,} more of the same rules were counted only.")] * (more > 0)
+    first = rows[:_FIRST] if grave else []
+    note = f"{count:,}"
+    if first:
+        of = f"the first {len(first):,} of {note}" if len(first) < count else note
+        yield Section(name, [Table(first, columns)], meaning, of)
+    if not first or len(rows) > len(first) or counted:
+        parts: list[Part] = [Table(rows, columns, limit=1000)] if rows else []
+        title = f"all {name}" if first else name
+        yield Section(title, [*parts, *counted], meaning, note, folded=True)
 
 
 def _counts(summary: ConformanceSummary) -> list[Card]:

@@ -54,7 +54,7 @@ def render(report: Report) -> str:
         subtitle=one_line(report.subtitle),
         cards=[(*map(one_line, (c.label, c.value, c.note)), c.tone) for c in report.cards],
         sections=sections,
-        facts=_pairs(report.facts),
+        facts=_pairs([(label, text) for label, text in report.facts if text]),
     )
 
 

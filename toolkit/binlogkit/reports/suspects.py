@@ -94,7 +94,9 @@ def _finding(row: Mapping[str, Any], example: Example) -> Finding:
     changes = None
     if example.rows:
         shown = changes_of(example.rows, example.key)
-        changes = Changes(shown, row["rows"] or len(shown), caption="before and after")
+        total = max(row["rows"] or 0, len(shown))
+        caption = "before and after" + f" ({len(shown):,} of {total:,} rows)" * (total > len(shown))
+        changes = Changes(shown, total, caption=caption)
     told = [(label, text) for label, text in facts if text]
     mark = f"{row['score']} of 100"
     return Finding(row["rank"], _heading(row), mark, told, changes, row["undo"], _tone(row))

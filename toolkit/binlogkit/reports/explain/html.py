@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from binlogkit.errors import printable
+from binlogkit.reports.explain.masked import Hidden
 from binlogkit.reports.explain.text import heading, hex_lines, shown_value
 from binlogkit.reports.html import page
 from binlogkit.reports.model import tool
@@ -111,6 +112,7 @@ def _rows(walk: EventWalk) -> Iterator[dict[str, Any]]:
             "tone": tone, "depth": min(depth, _DEEPEST), "field": printable(part.field),
             "value": shown_value(part.value), "meaning": printable(part.meaning),
             "kind": "" if leaf else "group",
+            "masked": isinstance(part.value, Hidden),
             "linked": leaf and part.start < min(part.end, MOST_BYTES),
         }  # fmt: skip
         number += 1
@@ -134,18 +136,20 @@ def _dump(
     page.
     """
     shown = min(len(walk.data), MOST_BYTES)
-    cells: list[str] = []
+    cells, texts = list[str](), list[str]()
     for row in rows[:MOST_ROWS]:
         if row["leaf"]:
             said = f"{row['field']} = {row['value']}" if row["value"] else row["field"]
             place = f'href="#e{number}p{row["number"]}" class="b{row["tone"]}"'
             link, name = f'{place} title="{escape(said)}">', f'id="e{number}b{row["number"]}" '
             for i, byte in enumerate(walk.data[row["start"] : min(row["end"], shown)]):
-                cells.append(f"<a {name * (not i)}{link}{byte:02x}</a>")
+                digits = "··" if row["masked"] else f"{byte:02x}"
+                cells.append(f"<a {name * (not i)}{link}{digits}</a>")
+                texts.append("·" if row["masked"] or not 32 <= byte < 127 else chr(byte))
     lines = []
     for at in range(0, len(cells), _PER_LINE):
         line = cells[at : at + _PER_LINE]
-        text = "".join(chr(b) if 32 <= b < 127 else "·" for b in walk.data[at : at + len(line)])
+        text = "".join(texts[at : at + _PER_LINE])
         links = Markup("".join(line))  # noqa: S704  its parts are escaped above
         lines.append((f"{at:06d}", links, "   " * (_PER_LINE - len(line)) + text))
     return lines

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -111,6 +111,34 @@ class Masks:
     def masks_column(self, db: str, table: str, column: str) -> bool:
         """Whether a column does not land as it is."""
         return self._mask(db, table, column) is not None
+
+    def concerns(self, db: str, table: str) -> bool:
+        """Whether a column of a table is masked, or may be."""
+        name = db.lower(), table.lower()
+        named = any(applies(mask.table, db, table) for mask in self.masks)
+        return named or any(one[:2] == name for one in self.followed)
+
+    def shown(self, db: str, table: str, row: Mapping[str, object]) -> dict[str, object]:
+        """A row's values, as records have them, with masked ones left out, hashed or cut.
+
+        Nothing of it is left where the names of a masked table's columns are not known.
+        """
+        if not self.concerns(db, table):
+            return {**row}
+        if any(name.startswith("@") for name in row):
+            return {}
+        return dict(self._shown(db, table, row))
+
+    def _shown(
+        self, db: str, table: str, row: Mapping[str, object]
+    ) -> Iterator[tuple[str, object]]:
+        for name, value in row.items():
+            mask = self._mask(db, table, name)
+            if mask is None or (value is None and mask.how != "drop"):
+                yield name, value
+            elif mask.how != "drop":
+                text = pa.array([value if isinstance(value, str) else str(value)], pa.string())
+                yield name, self._masked(mask, text)[0].as_py()
 
     def of(self, db: str, table: str, one: pa.Field) -> pa.Field | None:
         """The column as it lands, None if it does not."""
