@@ -36,8 +36,8 @@ check: $(VENV)/.dev ## Lint, formatting, strict types, direction of dependencies
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-unit: $(VENV)/.kernel ## The quick tests only: no servers, no Spark, no notebooks
-	$(BIN)/python -m pytest -n $$(nproc) --dist loadfile --no-loadscope-reorder -m "not server and not oracle and not spark and not notebook and not slow" $(PYTEST_ARGS)
+unit: $(VENV)/.kernel ## The quick tests only: no servers, no Spark, no notebooks, no browser
+	$(BIN)/python -m pytest -n $$(nproc) --dist loadfile --no-loadscope-reorder -m "not server and not oracle and not spark and not notebook and not browser and not slow" $(PYTEST_ARGS)
 
 golden: $(VENV)/.kernel ## Make the golden logs in tests/_data again, with real servers
 	$(BIN)/binlogkit fixtures regenerate-golden

@@ -7,6 +7,7 @@ messages are JSON, each ended by a zero byte; the browser reads from descriptor 
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import shutil
@@ -39,9 +40,8 @@ class Browser:
 
     def __init__(self, path: str) -> None:
         self._profile = tempfile.TemporaryDirectory(prefix="binlogkit-browser-")
-        read, to_it = os.pipe()
-        from_it, write = os.pipe()
-        shell = ["/bin/sh", "-c", f'exec "$0" "$@" 3<&{read} 4>&{write}']
+        (read, to_it), (from_it, write) = _pipe(), _pipe()
+        shell = ["bash", "-c", f'exec "$0" "$@" 3<&{read} 4>&{write}']
         self._process = subprocess.Popen(
             [*shell, path, *_FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
             pass_fds=(read, write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -51,13 +51,13 @@ class Browser:
         self._to, self._from = os.fdopen(to_it, "wb"), os.fdopen(from_it, "rb")
         self._number, self._session, self._rest = 0, "", b""
         self.events: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Browser:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
-
-    def __enter__(self) -> Browser:
         return self
 
     def __exit__(
@@ -111,6 +111,18 @@ class Browser:
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self._next())
 
+    @property
+    def requested(self) -> list[str]:
+        """What the page made the browser fetch, itself among it."""
+        sent = (e["params"] for e in self.events if e.get("method") == "Network.requestWillBeSent")
+        return [one["request"]["url"] for one in sent]
+
+    @property
+    def complaints(self) -> list[str]:
+        """What the browser's console says of the page: a policy that was hit, a fault."""
+        entries = (e["params"]["entry"] for e in self.events if e.get("method") == "Log.entryAdded")
+        return [entry["text"] for entry in entries]
+
     def value(self, script: str) -> Any:
         """What a script in the page gives, awaited if it is a promise."""
         told = self.call("Runtime.evaluate", expression=script, awaitPromise=True,
@@ -134,6 +146,15 @@ class Browser:
         paper = {"paperWidth": 8.27, "paperHeight": 11.69}
         made = self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=False, **paper)
         to.write_bytes(base64.b64decode(made["data"]))
+
+
+def _pipe() -> tuple[int, int]:
+    """Its ends, away from the numbers that the browser uses."""
+    ends = os.pipe()
+    moved = fcntl.fcntl(ends[0], fcntl.F_DUPFD, 10), fcntl.fcntl(ends[1], fcntl.F_DUPFD, 10)
+    for end in ends:
+        os.close(end)
+    return moved
 
 
 @contextmanager

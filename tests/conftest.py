@@ -28,7 +28,7 @@ MOST = 16
 GATE = "gate"
 LEFT = pytest.StashKey[dict[str, int]]()
 #: What takes a test out of the gate, unless it has the marker ``gate``.
-LONG = ("server", "oracle", "spark", "notebook", "slow", "campaign")
+LONG = ("server", "oracle", "spark", "notebook", "browser", "slow", "campaign")
 
 # A script's background job starts with SIGINT ignored, and so would all that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

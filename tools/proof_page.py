@@ -11,7 +11,7 @@ from tools.prove import PARTS, part_of
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What takes a test out of the gate, unless it has the marker ``gate`` (tests/conftest.py).
-LONG = ("server", "oracle", "spark", "notebook", "slow", "campaign")
+LONG = ("server", "oracle", "spark", "notebook", "browser", "slow", "campaign")
 
 
 @dataclass(frozen=True, slots=True)

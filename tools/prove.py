@@ -85,6 +85,19 @@ PARTS: Mapping[str, Part] = {
             "test_patterns.py",
         ),
     ),
+    "pages": Part(
+        "every page in a real Chromium: axe, a phone, dark and printed (pictures in out/pages)",
+        ("reports/test_pages_browser.py",),
+        command=(
+            "sh",
+            "-c",
+            'command -v chromium >/dev/null || .ci/install-tools chromium; exec "$0" "$@"',
+            *_PYTEST,
+            "--part",
+            "pages",
+        ),
+        inputs=("tests/browser.py", "tests/reports"),
+    ),
     "doors": Part(
         "commands, documents and their site, notebooks, the pytest plugin",
         ("cli", "docs", "tools/test_site.py", "notebooks", "binlogkit_pytest"),
