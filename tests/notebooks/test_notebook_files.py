@@ -31,7 +31,7 @@ def notebook(request: pytest.FixtureRequest) -> Path:
 
 
 def test_there_is_a_notebook() -> None:
-    names = ["cache", "damaged", "dropped", "incident", "platform"]
+    names = ["cache", "damaged", "dropped", "incident", "judging", "platform"]
     assert [path.stem for path in NOTEBOOKS] == names
 
 

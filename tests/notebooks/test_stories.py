@@ -30,6 +30,9 @@ _PER_CELL = 180  # seconds
             "dropped", 1, ("TRUNCATE TABLE stock", "rolled back, all well", "committed"),
             marks=pytest.mark.server,
         ),
+        pytest.param(
+            "judging", 1, ("Verdict.DIFFER", "json-rewritten", "53 known differences, 0 new ones"),
+        ),
     ],
 )  # fmt: skip
 def test_it_runs_and_shows(name: str, plots: int, shown: tuple[str, ...], tmp_path: Path) -> None:
