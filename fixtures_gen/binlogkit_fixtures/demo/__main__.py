@@ -193,11 +193,11 @@ class Demo:
         cells = dict.fromkeys(one.case.cell for one in checked)
         self.table([_ticks(cell, checked) for cell in cells], ("events", "rows"))
         self.say(
-            "\nmysqlbinlog: every event and every cell is what it prints, or it is known to be "
-            "wrong there.\nSELECT: every table at every mark has the server's rows; unknown: said "
-            "to be, because the log does not tell\n(statements as text, columns that minimal "
-            "images leave out, cascades).\nlanded: Delta tables give the same changes, audit and "
-            "states without the log; logs of statements have no rows to land."
+            "\nmysqlbinlog: every event and cell is what it prints, or it is known to be wrong.\n"
+            "SELECT: every table at the end of each log has the server's rows; unknown: said to be,"
+            "\n  as the log does not tell (statements as text, columns that minimal images leave "
+            "out, cascades).\n"
+            "landed: Delta tables give the same changes, audit and states; of the cells with rows."
         )
         return checked
 
@@ -250,11 +250,11 @@ class Demo:
 
     def next(self, case: Case) -> None:
         """Three commands that go on from here."""
-        log = case.logs[0]
+        log, at = case.logs[0], str(case.manifest.mark("before").pos)
         self.heading("Try next")
         for argv in (
-            ("state", str(log), "--table", VICTIM, "--at", str(case.manifest.mark("before").pos)),
-            ("explain", str(log), "--output", str(self.out / "explain.html")),
+            ("state", str(log), "--table", VICTIM, "--at", at),
+            ("explain", str(log), "--at", at, "--html", str(self.out / "explain.html")),
             ("fixtures", "list"),
         ):
             self.say(f"$ {shlex.join(('binlogkit', *argv))}")
@@ -267,7 +267,7 @@ def _ticks(cell: str, checked: Sequence[Checked]) -> dict[str, Any]:
     counts = sum((one.counts for one in own), Counter[str]())
     wrong = {check for one in own for check in one.failures}
     told = {
-        "mysqlbinlog": f"{counts['cells']:,} cells",
+        "mysqlbinlog": f"{counts['cells']:,} cells" if counts["cells"] else "",
         "SELECT": f"{counts['equal']} tables",
         "landed": f"{counts['landed']:,} changes",
     }

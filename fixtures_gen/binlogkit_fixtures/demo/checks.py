@@ -13,7 +13,7 @@ from typing import Any
 
 import binlogkit as bk
 from binlogkit_fixtures.demo.logs import Case
-from binlogkit_fixtures.demo.pipeline import CELLS, arrival
+from binlogkit_fixtures.demo.pipeline import CELLS, arrival, marks_of
 from binlogkit_fixtures.demo.truth import check_tables
 from binlogkit_fixtures.oracle import Oracle
 
@@ -54,7 +54,7 @@ def _checked(case: Case, oracle: Oracle | None, lake: Path) -> Checked:
         done.counts.update(events=summary.events, rows=summary.rows, cells=summary.cells)
         wrong = f"{path.name}: {summary.verdict} {dict(summary.rules)}"
         done.expect("mysqlbinlog", summary.exit_status == 0, wrong)
-    for mark in case.manifest.marks:
+    for mark in marks_of(case):
         for check in check_tables(case, mark, mark.tables):
             done.counts[check.verdict] += 1
             wrong = f"{check.table} at {check.mark} differs"

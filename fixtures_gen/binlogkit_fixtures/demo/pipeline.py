@@ -18,6 +18,7 @@ from binlogkit.errors import UnmetWarning
 from binlogkit.rows.filters import parse_table_name, written_table_name
 from binlogkit_fixtures.demo.logs import Case, Logs
 from binlogkit_fixtures.demo.truth import check_tables, compared
+from binlogkit_fixtures.manifest import MarkPoint
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,6 +63,12 @@ def arrival(spark: SparkSession | None, case: Case, out: Path) -> Arrival:
     return _arrival(case, Landing(folder))
 
 
+def marks_of(case: Case) -> Sequence[MarkPoint]:
+    """Where a scenario's tables are compared: the incident's at every mark, others' at the end."""
+    marks = case.manifest.marks
+    return marks if case.scenario == DRILL else marks[-1:]
+
+
 def _arrival(case: Case, landing: Landing) -> Arrival:
     log = bk.open([str(path.absolute()) for path in case.logs])
     tables = landing.tables()
@@ -87,8 +94,7 @@ def _arrival(case: Case, landing: Landing) -> Arrival:
             failures.append(f"{table}: its rows differ")
         if _audited(mine) != _audited(theirs):
             failures.append(f"{table}: its audit differs")
-    marks = case.manifest.marks if case.scenario == DRILL else case.manifest.marks[-1:]
-    for mark in marks:
+    for mark in marks_of(case):
         for check in check_tables(case, mark, mark.tables):
             written = written_table_name(*check.table.split(".", 1))
             verdict = compared(check.table, mark, landing.state(written, at=(mark.file, mark.pos)))
