@@ -281,12 +281,21 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         *(
             whole(history.marks, start, tables)
             if kind == "whole"
-            else between(kind, history.marks, start, stop, tables)
+            else between(kind, history.marks, start, stop, tables, _images(history, stop))
         )
     ]
     notes[f"{name}: committed and {'wrong' if wrong else 'right'}"] += 1
     for text in wrong[:1]:
         yield Fault(name, text, history.steps)
+
+
+def _images(history: History, stop: Mark) -> dict[str, list[Any]]:
+    """The rows in the events since a mark, by table."""
+    found = dict[str, list[Any]]()
+    for record in history.log(stop.file).row_records(start_position=stop.pos):
+        images = (record["before"], record["after"])
+        found.setdefault(record["table"], []).extend(image for image in images if image)
+    return found
 
 
 def _verdict(verdict: str) -> str:

@@ -12,7 +12,8 @@ mark and a later one, and compared by key in tables of the same definition at al
 it was before the script. A cell, or row, that both touched is not undone: the change was refused.
 ``skip``: likewise, but a change may be left out, so that each cell is of the one time or the other.
 ``cascade``: all that the changes touched is as at the mark, whatever came later, and what nobody
-touched is as it was; what was only touched later may be of any of the times.
+touched is as it was; what was only touched later may be of any of the times, those between the
+changes of one statement included.
 ``force``: all that the changes touched is as at the mark; all else is as it was before the script.
 ``merge``: a cell that later changes touched, or nobody, is as it was before the script; one that
 only the changes touched is as at the mark, or as it was: it may belong to a key of which a later
@@ -126,9 +127,15 @@ def _given(marks: Sequence[Mark], own: str, added: Sequence[str], now: Table) ->
 
 
 def between(
-    mode: str, marks: Sequence[Mark], start: Mark, stop: Mark, tables: Mapping[str, Table]
+    mode: str,
+    marks: Sequence[Mark],
+    start: Mark,
+    stop: Mark,
+    tables: Mapping[str, Table],
+    images: Mapping[str, Sequence[Cells]],
 ) -> Iterator[str]:
-    """What a mode does not promise of tables with one definition all the time."""
+    """What a mode does not promise of tables with one definition all the time; ``images``: the rows
+    by table that the log's events have."""
     end = marks[-1]
     since = [mark.tables for mark in marks if mark.step > stop.step]
     for name, table in tables.items():
@@ -139,11 +146,12 @@ def between(
         later = [_keyed(t[name]) for t in since if name in t and t[name].create == table.create]
         for key in sorted(set().union(*times), key=repr):
             a, b, c, now = (t.get(key) for t in times)
-            others = [t.get(key) for t in later]
+            own = [row for row in images.get(name, ()) if _key(row, table) == key]
+            others = [*(t.get(key) for t in later), *own]
             if a is not None and b is not None and c is not None and now is not None:
                 for column in a:
                     cells = a[column], b[column], c[column]
-                    some = [r[column] for r in others if r is not None]
+                    some = [r[column] for r in others if r is not None and column in r]
                     if now[column] not in _promised(mode, *cells, some):
                         yield f"{name} {key} {column}: {now[column]!r}; it was {cells}"
             elif mode == "merge":
@@ -167,5 +175,8 @@ def _promised(mode: str, start: Any, stop: Any, end: Any, later: Sequence[Any]) 
 
 
 def _keyed(table: Table) -> dict[Any, Cells]:
-    rows = table.records()
-    return {tuple(row[k] for k in table.primary_key): row for row in rows}
+    return {_key(row, table): row for row in table.records()}
+
+
+def _key(row: Cells, table: Table) -> tuple[Any, ...]:
+    return tuple(row.get(k) for k in table.primary_key)
