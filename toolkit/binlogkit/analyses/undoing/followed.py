@@ -7,7 +7,7 @@ statements of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,6 +60,12 @@ class Followed:
         """How many rows followed changes of a parent, or :data:`STAYED`."""
         told = self.counts.get((key.child, key.columns), {})
         return np.array([told.get(seq, 0) for seq in seqs.tolist()], np.int64)
+
+
+def later_names(boundaries: Sequence[Boundary]) -> Callable[[Cascaded], TableId]:
+    """The name that a child got by later RENAMEs."""
+    later = LaterDDL(boundaries)
+    return lambda one: later.fate(one.child, one.at.seq).name
 
 
 def _small(child: TableId, columns: Iterable[str]) -> _Key:

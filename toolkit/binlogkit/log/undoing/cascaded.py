@@ -56,7 +56,7 @@ class Children:
         truncated: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         from binlogkit.analyses.point_in_time.before import Before
-        from binlogkit.analyses.undoing.followed import Followed
+        from binlogkit.analyses.undoing.followed import Followed, later_names
 
         self.followed, self.boundaries = Followed(), list(boundaries)
         self.restored = set[int]()
@@ -81,6 +81,7 @@ class Children:
         given: TableArgs = {"source": sorted(sources)}
         tables = [written_table_name(*name) for name in wanted]
         states = States(log, tables, [point], given, keep_cascaded=True, before=before)
+        later_name = later_names(boundaries)
         sure = set[TableId]()
         went: list[pa.RecordBatch] = self.went
         followed: list[Cascaded] = []
@@ -92,8 +93,8 @@ class Children:
                 for parent, _ in self._keys.get(name, ()):
                     self.unknown.setdefault(parent, table)
             for done in states.cascaded.get(name, ()):
-                if done.child != name:
-                    continue
+                if later_name(done) != name:
+                    continue  # of a parent, or of a table that had the name before
                 if done.after is None or done.action == "SET NULL":
                     went += _cascaded(done, places)
                     if done.stayed and name in sure:
