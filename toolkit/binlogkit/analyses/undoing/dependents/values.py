@@ -59,7 +59,7 @@ def joined(columns: Sequence[Column]) -> Column:
         try:
             arrays = [array.cast(last) for array in arrays]
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            arrays = [array.cast(pa.string()) for array in arrays]
+            arrays = _texts(arrays)
     chunks = [chunk for array in arrays for chunk in _chunks(array)]
     special: dict[int, Any] = {}
     at = 0
@@ -68,6 +68,17 @@ def joined(columns: Sequence[Column]) -> Column:
         at += len(column.missing)
     missing = np.concatenate([column.missing for column in columns])
     return Column(pa.chunked_array(chunks, arrays[-1].type), missing, special)
+
+
+def _texts(arrays: Sequence[Any]) -> list[Any]:
+    """Cells as texts; where some are no UTF-8, each byte of all is a character."""
+    try:
+        return [array.cast(pa.string()) for array in arrays]
+    except pa.ArrowInvalid:
+        binary = [a if pa.types.is_binary(a.type) else a.cast(pa.string()) for a in arrays]
+        cells = [array.cast(pa.binary()).to_pylist() for array in binary]
+    told = [[None if v is None else v.decode("latin-1") for v in own] for own in cells]
+    return [pa.array(own, pa.string()) for own in told]
 
 
 def _chunks(array: Any) -> list[Any]:

@@ -1,0 +1,28 @@
+"""Cells of changes, joined over versions of a table whose types differ."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from binlogkit.analyses.undoing.dependents.values import Column, joined
+
+DAY = dt.date(2023, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "wanted"),
+    [
+        (pa.array([1, None]), pa.array([2.5]), [1.0, None, 2.5]),
+        (pa.array([b"a"]), pa.array([DAY]), ["a", "2023-01-01"]),
+        (pa.array([b"\x00\xff", None, b""]), pa.array([DAY]), ["\x00\xff", None, "", "2023-01-01"]),
+        (pa.array([b"\xff"]), pa.array([1, None]), ["\xff", "1", None]),
+    ],
+    ids=["numbers", "texts", "bytes and a date", "bytes and a number"],
+)
+def test_types_that_differ(first: pa.Array, last: pa.Array, wanted: list[object]) -> None:
+    columns = [Column(array, np.zeros(len(array), bool), {}) for array in (first, last)]
+    assert joined(columns).array.to_pylist() == wanted
