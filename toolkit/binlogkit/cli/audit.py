@@ -14,7 +14,6 @@ from binlogkit.cli.options import (
     filter_options,
     filters_of,
     input_options,
-    narrowed,
     open_input,
     output_of,
     output_options,
@@ -90,10 +89,7 @@ def command(**arguments: Any) -> int:
     page.find(log)
     audit = log.audit(**filters)
     if page.path is not None:
-        chosen = narrowed(filters)
-        if page.masked and "where" in filters:
-            chosen = narrowed({**filters, "where": "…"})
-        page.write(_page(log, _masked(audit, page), title, chosen, page))
+        page.write(_page(log, _masked(audit, page), title, page.chosen(filters), page))
     read = output.on_terminal and output.columns is None and _IN_REPORT.issuperset(sections)
     if output.format == "table" and (read or not sections):
         if page.path is None:

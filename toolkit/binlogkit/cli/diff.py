@@ -96,11 +96,12 @@ def _doubts(found: TableDifference) -> list[str]:
 
 
 def _report(log: Log, found: TableDifference, page: Page, first: str, second: str | None) -> Report:
+    from binlogkit.reports.model import logs
     from binlogkit.reports.states import difference_report
 
     names = [name for name in found.key if page.row(*found.table, {name: ""})]
     facts = [
-        ("log" if len(log.files) == 1 else "logs", ", ".join(log.files)),
+        logs(log.files),
         ("from", first), ("to", second or "the end of the log"),
         ("rows by", ", ".join(names) or "all their columns"),
     ]  # fmt: skip

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from binlogkit.cli.options import apply, write_html
+from binlogkit.cli.options import apply, narrowed, write_html
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
     from binlogkit.reports.model import Report
+    from binlogkit.rows.filter_args import FilterArgs
     from binlogkit.spark.landing.masks import Masks
 
 _VALUES = ("column", "ours", "theirs", "reason", "proof")
@@ -72,6 +73,12 @@ class Page:
     def masked(self) -> bool:
         """Whether any column is: then the page has no statement either, which may hold values."""
         return self.masks is not None
+
+    def chosen(self, filters: FilterArgs) -> str:
+        """The filters as options, without the values that they ask for if any column is masked."""
+        if self.masked and "where" in filters:
+            filters = {**filters, "where": "…"}
+        return narrowed(filters)
 
     def row(self, db: str, table: str, row: Row | None) -> Row | None:
         """A row's values as the page may show them."""

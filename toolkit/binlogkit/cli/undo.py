@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -93,16 +93,16 @@ def _report(
     log: Log, plans: LogPlans, page: Page, title: str, refusals: list[str], filters: FilterArgs
 ) -> Report:
     """The plan: each row as it is and as it becomes."""
+    from binlogkit.analyses.suspects.rules import file_words
     from binlogkit.analyses.undoing.shown import shown_rows
+    from binlogkit.reports.model import logs
     from binlogkit.reports.states import plan_report
 
-    where = {"where": "…"} if page.masked and "where" in filters else {}
-    chosen = narrowed(cast("FilterArgs", {**filters, **where}))
-    files = " ".join(shlex.quote(f"./{f}" if f.startswith("-") else f) for f in log.files)
+    chosen, files = page.chosen(filters), shlex.join(file_words(log.files))
     mode = getattr(plans, "mode", "")
     words = [f"binlogkit {title}", files, chosen, f"--mode {mode}" * bool(mode)]
     facts = [
-        ("log" if len(log.files) == 1 else "logs", ", ".join(log.files)),
+        logs(log.files),
         ("only", chosen or "all changes"),
     ]
     told = {

@@ -192,6 +192,11 @@ def tool() -> tuple[str, str]:
     return "tool", f"binlogkit {vars(whole)['__version__']}"
 
 
+def logs(files: Sequence[str]) -> tuple[str, str]:
+    """The fact that says which logs were read."""
+    return "log" if len(files) == 1 else "logs", ", ".join(files)
+
+
 def columns_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> list[Column]:
     """Columns for records of the analyses, by their names; ``names`` picks and orders them."""
     there = list(dict.fromkeys(name for row in rows for name in row))

@@ -68,10 +68,15 @@ def first_of(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _heading(row: Mapping[str, Any]) -> str:
+    return ", ".join(text for text in _what(row) if text)
+
+
+def _what(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The operation with its table, and how many rows; empty where it is not known."""
     name = ".".join(text for text in (row.get("db"), row.get("table")) if text)
     counted = row.get("rows")
     rows = "" if counted is None else f"{counted:,} row{'s' * (counted != 1)}"
-    return ", ".join(text for text in (f"{row['op']} {name}".strip(), rows) if text)
+    return f"{row['op']} {name}".strip(), rows
 
 
 def _tone(row: Mapping[str, Any]) -> Tone:
@@ -104,14 +109,12 @@ def _finding(row: Mapping[str, Any], example: Example) -> Finding:
 
 def _entry(row: Mapping[str, Any]) -> Entry:
     """A suspect in a few lines of a terminal."""
-    table = ".".join(text for text in (row["db"], row["table"]) if text)
-    thread, rows = row["thread_id"], row["rows"]
+    thread = row["thread_id"]
     heading: list[str] = [
         f"{row['score']:3}",
         "" if row["timestamp"] is None else str(iso_time(row["timestamp"], "s")),
         "" if thread is None else f"connection {thread}",
-        f"{row['op']} {table}".strip(),
-        "" if rows is None else f"{rows:,} row{'s' * (rows != 1)}",
+        *_what(row),
         "" if row["pos"] is None else f"at {row['pos']}",
     ]
     told = [text for text in (row["what"], row["why"]) if text]

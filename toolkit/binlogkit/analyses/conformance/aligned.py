@@ -38,6 +38,10 @@ class Features:
         """All but the place."""
         return self.kind, frozenset(self.values.items())
 
+    def stands_at(self, other: Features) -> bool:
+        """Whether both say the same place."""
+        return self.place is not None and self.place == other.place
+
     def shared(self, other: Features) -> float:
         """Which part of the values both have, from 0 to 1."""
         most = max(sum(self.values.values()), sum(other.values.values()))
@@ -46,7 +50,7 @@ class Features:
 
     def alike(self, other: Features) -> float:
         """How likely they are the same record; 0: not at all."""
-        place = 2.0 if self.place is not None and self.place == other.place else 0.0
+        place = 2.0 if self.stands_at(other) else 0.0
         shared = self.shared(other)
         if self.kind != other.kind:
             return place + shared if 2 * shared >= 1 else 0.0
@@ -219,13 +223,9 @@ def _ties(
         pair: weight
         for pair, weight in votes.items()
         if a[pair[0]].kind == b[pair[1]].kind
-        and (_at(a[pair[0]], b[pair[1]]) or 2 * a[pair[0]].shared(b[pair[1]]) >= 1)
+        and (a[pair[0]].stands_at(b[pair[1]]) or 2 * a[pair[0]].shared(b[pair[1]]) >= 1)
     }
     return _heaviest(likely, others)
-
-
-def _at(one: Features, other: Features) -> bool:
-    return one.place is not None and one.place == other.place
 
 
 def _once(records: Sequence[Features], rows: tuple[int, int]) -> dict[tuple[Any, ...], int]:

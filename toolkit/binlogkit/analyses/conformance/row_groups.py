@@ -387,7 +387,7 @@ class RowGroups:
             lacking=rows.count * rows.lacking, invented=rows.count * (not rows.lacking)
         )
         if rows.lacking:
-            reason = "ours lacks these rows" if many else "ours lacks this row"
+            reason = "ours lacks these rows" if many else _MISSING
             difference = unexplained(None, None, text, reason)
         else:
             reason = f"mysqlbinlog does not print {'these rows' if many else 'this row'}"

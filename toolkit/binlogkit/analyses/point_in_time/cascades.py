@@ -157,11 +157,14 @@ class Cascades:
 
     def strikes(self, name: TableId, batch: pa.RecordBatch) -> Flags:
         """Which changes of a table may change rows of others, as far as their images show; if
-        effects are kept, also those on which foreign keys did not act."""
+        effects are kept, also updates on which foreign keys did not act."""
         found = _strikes(batch, self._wanted(name))
-        if not found.any() or self.done is not None:
+        if not found.any():
             return found
-        return found & ~self._unchecked(batch["seq"].to_numpy())
+        counts = ~self._unchecked(batch["seq"].to_numpy())
+        if self.done is not None:
+            counts |= np.asarray(batch["after"].is_valid())
+        return found & counts
 
     def parts(self, name: TableId, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """The changes of a table, split where one deletes a row that referred to one deleted before
@@ -197,16 +200,15 @@ class Cascades:
         """
         wanted, fold = self._wanted(name), self._table(name)
         key = () if fold is None else fold.key
-        updates = np.asarray(batch["after"].is_valid())
         unchecked = self._unchecked(batch["seq"].to_numpy())
-        for first, last, kind in _runs(2 * unchecked + updates):
-            part, update = batch.slice(first, last - first), bool(kind % 2)
+        for first, last, update in _runs(np.asarray(batch["after"].is_valid())):
+            part = batch.slice(first, last - first)
             seq, file, pos = (part[column][0].as_py() for column in ("seq", "file", "pos"))
             images = [columns_of(part, side, wanted.union(key)) for side in _SIDES]
             before, after = ({c: v for c, (v, held) in i.items() if held.all()} for i in images)
             before |= _looked_up(rows, key, images[0], wanted - before.keys())
             new, seqs = after if update else None, part["seq"].to_numpy()
-            struck = Struck(before, new, Cause(seq, file, pos), seqs, kind > 1)
+            struck = Struck(before, new, Cause(seq, file, pos), seqs, bool(unchecked[first]))
             self._strike(name, struck, 0)
 
     def _wanted(self, name: TableId) -> set[str]:
@@ -418,15 +420,15 @@ def columns_of(batch: pa.RecordBatch, side: str, wanted: set[str]) -> dict[str, 
     return found
 
 
-def _runs(kinds: Integers) -> Iterator[tuple[int, int, int]]:
-    """Changes that cascade together: consecutive ones of an even kind, each of an odd one."""
+def _runs(updates: Flags) -> Iterator[tuple[int, int, bool]]:
+    """Changes that cascade together: consecutive deletes, and each update by itself."""
     at = 0
-    while at < len(kinds):
+    while at < len(updates):
         last = at + 1
-        if not kinds[at] % 2:
-            more = np.flatnonzero(kinds[at:] != kinds[at])
-            last = at + int(more[0]) if len(more) else len(kinds)
-        yield at, last, int(kinds[at])
+        if not updates[at]:
+            more = np.flatnonzero(updates[at:])
+            last = at + int(more[0]) if len(more) else len(updates)
+        yield at, last, bool(updates[at])
         at = last
 
 

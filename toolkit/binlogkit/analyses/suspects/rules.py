@@ -122,7 +122,7 @@ class Suspect:
             return None
         names = self.names if self.names_back is None else self.names_back
         first, last = done[0], done[-1]
-        words = ["binlogkit", "undo", *(f"./{f}" if f.startswith("-") else f for f in files)]
+        words = ["binlogkit", "undo", *file_words(files)]
         if len(done) == 1:
             place = f"{_short_name(first['file'], files)}:{first['pos']}"
             words += ["--at", place if len(files) > 1 else str(first["pos"])]
@@ -138,6 +138,11 @@ class Suspect:
         if self.op == "update":  # what later changes set stays, and nothing is refused for it
             words += ["--mode", "merge"]
         return shlex.join([*words, *how])
+
+
+def file_words(files: Sequence[str]) -> list[str]:
+    """Files as words of a command, none of which is taken for an option."""
+    return [f"./{file}" if file.startswith("-") else file for file in files]
 
 
 def _short_name(file: str, files: Sequence[str]) -> str:
