@@ -54,6 +54,8 @@ def converted(
         ("INT", "INT NOT NULL", [None, 4], [0, 4]),
         ("INT", "INT AUTO_INCREMENT", [None, 0, 4], ["?", "?", 4]),
         ("INT", "VARCHAR(9)", [1, None], ["1", None]),
+        ("ENUM('I')", "ENUM('x','i')", ["I"], ["i"]),
+        ("ENUM('I')", "ENUM('x','i') COLLATE utf8mb4_turkish_ci", ["I"], ["?"]),
         ("INT", "VARCHAR(2)", [100, -10], ["10", "-1"]),
         ("FLOAT", "VARCHAR(9)", [1.5], ["?"]),
         ("DECIMAL(4,2)", "DECIMAL(4,1)", [Decimal("2.45"), Decimal("-2.45")],

@@ -15,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses.collations import folded, is_text
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.cells import known, parts_of
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, decoded, runs
 from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.constants import TableId
 from binlogkit.frames.records import struct_records
 from binlogkit.frames.schema import CellState
@@ -47,7 +49,7 @@ class Cascaded:
 
     ``by``: the foreign key; ``seqs``: the logged change that caused each; ``before``, ``after``: as
     in Rows.table, of equal length; ``after`` is None if the rows were deleted; ``fields``: the
-    columns; ``key``; ``stayed``: whether other rows had the new value before.
+    columns; ``key``; ``stayed``: whether other rows may have had the new value before.
     """
 
     at: Cause
@@ -273,24 +275,18 @@ class Cascades:
                 self._doubt(grandchild, at)  # unknown rows may have been deleted
         if not len(rows):
             return True
-        if any(column not in rows.fields for column in key.columns):
-            return False
-        types = {c.name: c.type for c in fold.definition.columns} if fold.definition else {}
-        if not _INEXACT.isdisjoint(types.get(column, "") for column in key.columns):
-            return False
-        cells = [rows.table[column] for column in key.columns]
-        parts = [parts_of(c) for c in cells]
-        if any(not known(c).all() or "state" in p for c, p in zip(cells, parts, strict=True)):
-            return False
-        own = [decoded(p["value"]) for p in parts]
+        own = _cells_of(rows, fold.definition, key)
         collations = [_collation(fold.definition, c) for c in key.columns]
-        found = matches(own, old, collations)
-        if found is None:
-            return False
-        which, stayed = (found >= 0) & (not struck.unchecked), False
+        found = None if own is None else matches(own, old, collations)
+        if own is None or found is None:
+            if not struck.unchecked:
+                return False
+            found = np.full(len(rows), -1)
+        which = (found >= 0) & (not struck.unchecked)
+        stayed = False
         if self.done is not None and new is not None:
-            there = matches(own, new, collations)
-            stayed = there is not None and bool(((there >= 0) & ~which).any())
+            there = None if own is None else matches(own, new, collations)
+            stayed = there is None or bool(((there >= 0) & ~which).any())
         before, seqs = rows.table.filter(pa.array(which)), struck.seqs[found[which]]
 
         def note(after: pa.Table | None) -> None:
@@ -312,6 +308,7 @@ class Cascades:
             gone = {c: decoded(parts_of(cells)["value"]) for c, cells in told.items()}
             self._strike(child, Struck(gone, None, at, seqs), depth + 1)
             return True
+        assert own is not None
         for i, column in enumerate(key.columns):
             value: Any = pa.nulls(len(rows), own[i].type)
             if new is not None and action == "CASCADE":
@@ -327,6 +324,20 @@ class Cascades:
         became = {c: decoded(parts_of(after[c])["value"]) for c in key.columns}
         self._strike(child, Struck(changed, became, at, seqs), depth + 1)
         return True
+
+
+def _cells_of(rows: Rows, definition: TableDefinition | None, key: ForeignKey) -> list[Any] | None:
+    """The columns of a foreign key; None if not all of their values can be compared here."""
+    types = {c.name: c.type for c in definition.columns} if definition else {}
+    if not _INEXACT.isdisjoint(types.get(column, "") for column in key.columns) or any(
+        column not in rows.fields for column in key.columns
+    ):
+        return None
+    cells = [rows.table[column] for column in key.columns]
+    parts = [parts_of(c) for c in cells]
+    if any(not known(c).all() or "state" in p for c, p in zip(cells, parts, strict=True)):
+        return None
+    return [decoded(p["value"]) for p in parts]
 
 
 def _looked_up(
@@ -442,11 +453,12 @@ def matches(
 ) -> Integers | None:
     """For each row which of the ``old`` values it has in these columns, -1 for none.
 
-    None if that depends on a collation; without ``collations`` bytes are compared. A row with a
-    NULL in them has none.
+    None if it is not known what a collation treats as equal; without ``collations`` bytes are
+    compared. A row with a NULL in them has none.
     """
-    size, columns = len(own[0]), []
+    size, equal, perhaps = len(own[0]), list[Any](), list[Any]()
     missing = np.zeros(size, bool)
+    exact, opened = np.ones(size + len(old[0]), bool), np.zeros(size + len(old[0]), bool)
     by_bytes = collations is None
     for mine, theirs, collation in zip(own, old, collations or [None] * len(own), strict=True):
         missing |= np.asarray(mine.is_null())
@@ -455,30 +467,32 @@ def matches(
         except pa.ArrowException:
             return None
         both = pa.chunked_array([*mine.chunks, *theirs.chunks], mine.type)
-        text = pa.types.is_string(both.type) or pa.types.is_large_string(both.type)
-        if text and not by_bytes:
-            both = _compared(both, collation)
-            if both is None:
-                return None
-        columns.append(both)
-    found = codes(columns)
-    values, places = np.unique(found[size:], return_index=True)
-    at = np.minimum(np.searchsorted(values, found[:size]), max(len(values) - 1, 0))
-    hit = (values[at] == found[:size]) & ~missing if len(values) else np.zeros(size, bool)
+        if by_bytes or not is_text(both):
+            equal.append(both)
+            perhaps.append(both)
+            continue
+        told = folded(both, collation)
+        equal.append(told.equal)
+        perhaps.append(told.perhaps)
+        exact &= told.exact
+        opened |= told.open
+    found = _found(codes(equal), size, missing)
+    if not exact.all():
+        close, mine = codes(perhaps), exact[:size]
+        near = opened[:size] & bool(len(old[0])) | opened[size:].any()
+        near |= ~mine & np.isin(close[:size], close[size:])
+        near |= mine & np.isin(close[:size], close[size:][~exact[size:]])
+        if (near & (found < 0) & ~missing).any():
+            return None
+    return found
+
+
+def _found(values: Integers, size: int, missing: Flags) -> Integers:
+    """For each of the first ``size`` values the place among the others, -1 for none."""
+    there, places = np.unique(values[size:], return_index=True)
+    at = np.minimum(np.searchsorted(there, values[:size]), max(len(there) - 1, 0))
+    hit = (there[at] == values[:size]) & ~missing if len(there) else np.zeros(size, bool)
     return np.where(hit, places[at], -1)
-
-
-def _compared(texts: Any, collation: str | None) -> Any | None:
-    """Texts with the same result for texts that are equal by the collation; None if not known."""
-    if collation is not None and collation.endswith("_bin"):
-        folded = texts
-    elif pc.all(pc.string_is_ascii(texts)).as_py() is False:
-        return None
-    else:
-        sensitive = collation is not None and "_cs" in collation
-        folded = texts if sensitive else pc.utf8_lower(texts)
-    odd = pc.any(pc.match_substring_regex(texts, r"[\x00-\x1f\x7f]| $")).as_py()
-    return None if odd else folded
 
 
 def _collation(definition: TableDefinition | None, column: str) -> str | None:

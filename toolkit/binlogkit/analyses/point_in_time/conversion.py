@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit._kernel.charsets import decode, encode
+from binlogkit.analyses.collations import FOLDING
 from binlogkit.analyses.point_in_time.cells import cells_of, known, parts_of
 from binlogkit.analyses.point_in_time.codes import Flags, decoded
 from binlogkit.frames.arrow_types import column_field, field_facts
@@ -301,10 +302,10 @@ def to_bytes(new: ColumnDefinition) -> _Convert:
 
 
 def _label(text: str, new: ColumnDefinition) -> Any:
-    """The label of ``new`` for a label; in another case if the collation allows it."""
+    """The label of ``new`` for a label; in another case if the collation treats that as equal."""
     if text in new.labels:
         return text
-    if not (new.collation or "").endswith("_ci"):
+    if new.collation not in FOLDING:
         return LOST
     found = [label for label in new.labels if label.lower() == text.lower()]
     return found[0] if len(found) == 1 else LOST

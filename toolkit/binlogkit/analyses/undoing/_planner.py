@@ -173,7 +173,9 @@ class Planner:
         for key, rows in struck:
             if key.rows == STAYED:
                 child = printable(".".join(key.child))
-                reasons.add(rows, f"rows of {child} had its value before, and would change along")
+                reasons.add(
+                    rows, f"rows of {child} may have had its value before, and would change along"
+                )
         last, known = dict[str, Cells](), dict[str, Mask]()
         if self.blocked is not None:
             last, known = self.blocked.stands(batch, after)

@@ -19,7 +19,8 @@ from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.constants import TableId
 
-#: A count for changes before which other rows had the parent's new key: these would go back, too.
+#: A count for changes before which other rows may have had the parent's new key: these would go
+#: back, too.
 STAYED = -1
 _Key = tuple[TableId, tuple[str, ...]]
 

@@ -1,28 +1,17 @@
 """How MySQL compares the values of a column, and what of that holds here exactly.
 
 Texts are compared by their collation. Here those are compared whose order or equality is known
-without tables of weights: binary ones, and of the others texts of printable ASCII, where the usual
-collations fold case and nothing else (tests/livestate/test_collations_server.py holds that against
-servers of 5.7 to 9.7). A guard looks whether values are such; where one is not, the view says so
-and stops, rather than to differ from the server.
+without tables of weights (analyses/collations.py): binary ones, and of the others texts of
+printable ASCII. A guard looks whether values are such; where one is not, the view says so and
+stops, rather than to differ from the server.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from binlogkit.analyses.collations import EXACT, FOLDING, PADDED
 from binlogkit.rows.schema import ColumnDefinition
-
-#: Collations that compare printable ASCII without case.
-FOLDING = frozenset({
-    "utf8mb4_0900_ai_ci", "utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_unicode_520_ci",
-    "utf8mb3_general_ci", "utf8mb3_unicode_ci", "latin1_swedish_ci", "latin1_general_ci",
-    "ascii_general_ci",
-})  # fmt: skip
-#: Collations that compare texts of Unicode by code points, without padding.
-EXACT = frozenset({"utf8mb4_0900_bin"})
-#: Collations that compare printable ASCII by its bytes, and ignore blanks at the end.
-BYTES = frozenset({"utf8mb4_bin", "utf8mb3_bin", "latin1_bin", "ascii_bin"})
 
 #: That of one of several constants, which the session decides: they differ by more than case.
 CONSTANTS = "constants"
@@ -98,6 +87,6 @@ def folded(collation: str | None, *, ordered: bool = False) -> Folded | None:
     if collation in FOLDING or collation == CONSTANTS:
         pattern = _WORDS if ordered else PRINTABLE
         return Folded("lower({})", pattern, padded=not collation.startswith("utf8mb4_0900"))
-    if collation in BYTES:
+    if collation in PADDED:
         return Folded("{}", PRINTABLE, padded=True)
     return None

@@ -19,7 +19,7 @@ from binlogkit.analyses.undoing.dependents.chains import (
     Links,
 )
 from binlogkit.analyses.undoing.dependents.events import TableChanges, changed_unit
-from binlogkit.analyses.undoing.dependents.values import Column, equal_codes, exact_codes, joined
+from binlogkit.analyses.undoing.dependents.values import Column, compared, exact_codes, joined
 from binlogkit.constants import TableId
 
 
@@ -81,7 +81,7 @@ def _matched(
 ) -> Iterator[Links]:
     """Chains of values of a key that changes free and use."""
     gives_up, takes = flags
-    both = [joined(pair) for pair in columns]
+    both = [compared(joined(pair), name) for pair, name in zip(columns, collations, strict=True)]
     size = len(number)
     missing = reduce(np.logical_or, (column.missing for column in both))
     null = reduce(np.logical_or, (column.null for column in both))
@@ -90,7 +90,7 @@ def _matched(
     after = at >= size
     order = 2 * (at % size) + after
     which = np.flatnonzero(side & ~missing & ~null)
-    codes = equal_codes(both, collations)[which]
+    codes = exact_codes(both)[which]
     taking = after[which]
     yield Links.of(kind, codes, order[which], number[which % size], ~taking, taking, key)
     lacks, some = missing & ~null, ~null
@@ -133,15 +133,17 @@ def of_reference(
         [table.full(name) for name in names]
         for table, names in ((parent, key.referenced), (child, key.columns))
     ]
-    # Places: the parent's before, after, the child's before, after.
-    columns = [joined([*p, *c]) for p, c in zip(*cells, strict=True)]
-    missing = reduce(np.logical_or, (column.missing for column in columns))
-    null = reduce(np.logical_or, (column.null for column in columns))
     collations = [
         _either(parent.collations.get(p), child.collations.get(c))
         for p, c in zip(key.referenced, key.columns, strict=True)
     ]
-    codes = equal_codes(columns, collations)
+    # Places: the parent's before, after, the child's before, after.
+    columns = [
+        compared(joined([*p, *c]), name) for p, c, name in zip(*cells, collations, strict=True)
+    ]
+    missing = reduce(np.logical_or, (column.missing for column in columns))
+    null = reduce(np.logical_or, (column.null for column in columns))
+    codes = exact_codes(columns)
     numbers = [table.first + np.arange(table.size) for table in (parent, child)]
     number = np.concatenate([n for n in numbers for _ in range(2)])
     seq = np.concatenate([t.seq for t in (parent, child) for _ in range(2)])

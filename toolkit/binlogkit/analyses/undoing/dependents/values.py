@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from binlogkit.analyses.collations import folded, is_text
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, column_codes, combined
-
-#: Letters that collations treat as others, and that NFKD keeps.
-_LETTERS = (
-    ("æ", "ae"), ("œ", "oe"), ("ø", "o"), ("đ", "d"), ("ð", "d"), ("ł", "l"), ("ħ", "h"),
-    ("þ", "th"), ("ı", "i"), ("ς", "σ"), ("ß", "s"), ("ss", "s"),
-)  # fmt: skip
-_IGNORED = r"[\p{M}\p{Cc}\p{Cf}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +83,13 @@ def exact_codes(columns: Sequence[Column]) -> Integers:
     return combined([_codes(column, column.array) for column in columns])
 
 
-def equal_codes(columns: Sequence[Column], collations: Sequence[str | None]) -> Integers:
-    """Numbers of rows of these columns: the same for all that a collation may treat as equal."""
-    pairs = zip(columns, collations, strict=True)
-    return combined([_codes(column, folded(column.array, named)) for column, named in pairs])
+def compared(column: Column, collation: str | None) -> Column:
+    """A column with the same values for all that a collation may treat as equal; what it may treat
+    as equal to anything is missing."""
+    if not is_text(column.array):
+        return column
+    texts = folded(column.array, collation)
+    return replace(column, array=texts.closest, missing=column.missing | texts.open)
 
 
 def _codes(column: Column, array: Any) -> Integers:
@@ -104,19 +100,3 @@ def _codes(column: Column, array: Any) -> Integers:
         found = found.copy()
         found[list(texts)] = [int(found.max()) + 1 + numbers[text] for text in texts.values()]
     return found
-
-
-def folded(texts: Any, collation: str | None) -> Any:
-    """Texts without what a collation may ignore; other values as they are."""
-    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
-        return texts
-    if collation is None or not collation.endswith("_bin"):
-        if not pc.all(pc.string_is_ascii(texts), min_count=0).as_py():
-            texts = pc.utf8_lower(pc.utf8_normalize(texts, form="NFKD"))
-            texts = pc.replace_substring_regex(texts, _IGNORED, "")
-            for letter, other in _LETTERS:
-                texts = pc.replace_substring(texts, letter, other)
-        else:
-            texts = pc.replace_substring_regex(pc.utf8_lower(texts), r"[\x00-\x1f\x7f]", "")
-            texts = pc.replace_substring(texts, "ss", "s")
-    return pc.utf8_rtrim(texts, " ")

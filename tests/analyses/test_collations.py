@@ -1,0 +1,47 @@
+"""Texts as collations compare them: what is equal, what may be, and what is open."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from binlogkit.analyses.collations import folded
+
+SAME, DIFFERENT, UNKNOWN = "the same", "different", "not known"
+
+
+@pytest.mark.parametrize(
+    ("collation", "one", "other", "wanted"),
+    [
+        ("utf8mb4_0900_ai_ci", "A-b", "a-B", SAME),
+        ("utf8mb4_0900_ai_ci", "a", "a ", DIFFERENT),
+        ("utf8mb4_general_ci", "a", "a ", SAME),
+        ("utf8mb4_0900_ai_ci", "é", "é", SAME),
+        ("utf8mb4_0900_ai_ci", "é", "e", UNKNOWN),
+        ("utf8mb4_0900_ai_ci", "é", "f", DIFFERENT),
+        ("utf8mb4_0900_ai_ci", "x٣", "x3", UNKNOWN),
+        ("utf8mb4_0900_ai_ci", "が", "f", UNKNOWN),
+        ("utf8mb4_bin", "É ", "É", SAME),
+        ("utf8mb4_0900_bin", "É ", "É", DIFFERENT),
+        ("utf8mb4_turkish_ci", "I", "i", UNKNOWN),
+        ("utf8mb4_turkish_ci", "a", "b", DIFFERENT),
+        ("utf8mb4_hungarian_ci", "a", "b", UNKNOWN),
+        ("latin1_swedish_ci", "[", "a", DIFFERENT),
+        ("latin1_swedish_ci", "[", "å", UNKNOWN),
+        ("gbk_chinese_ci", "~", "y", UNKNOWN),
+        (None, "A", "a", UNKNOWN),
+        (None, "a", "b", DIFFERENT),
+    ],
+)
+def test_two_texts(collation: str | None, one: str, other: str, wanted: str) -> None:
+    told = folded(pa.chunked_array([pa.array([one, other, None])]), collation)
+    equal, perhaps = told.equal.to_pylist(), told.perhaps.to_pylist()
+    if equal[0] == equal[1]:
+        found = SAME
+    elif told.exact[:2].all():
+        found = DIFFERENT
+    else:
+        apart = perhaps[0] != perhaps[1] and not told.open.any()
+        found = DIFFERENT if apart else UNKNOWN
+    assert found == wanted
+    assert (equal[2], perhaps[2], told.exact[2], told.open[2]) == (None, None, True, False)

@@ -1,0 +1,129 @@
+"""Which texts a collation treats as equal, as far as that is known without its table of weights.
+
+Binary collations compare code points. The usual others compare printable ASCII without case and
+nothing else. Of more texts it is known which may be equal: those that are folded to the same. The
+rest is open. tests/analyses/test_collations_server.py holds this against the weights of servers of
+5.7, 8.0 and 9.7.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+_UNICODE = ("utf8mb4", "utf8mb3", "ucs2", "utf16", "utf32")
+#: Collations that compare printable ASCII without case.
+FOLDING = frozenset({
+    *(f"{name}_{rule}_ci" for name in _UNICODE for rule in ("general", "unicode", "unicode_520")),
+    "utf8mb4_0900_ai_ci", "utf8mb4_0900_as_ci", "utf16le_general_ci", "gb18030_chinese_ci",
+    "latin1_swedish_ci", "latin1_general_ci", "latin1_german1_ci", "latin1_spanish_ci",
+    "ascii_general_ci", "latin2_general_ci", "cp1250_general_ci", "cp1251_general_ci",
+    "cp1256_general_ci", "cp1257_general_ci", "cp850_general_ci", "cp852_general_ci",
+    "koi8r_general_ci", "greek_general_ci", "hebrew_general_ci", "sjis_japanese_ci",
+    "cp932_japanese_ci", "ujis_japanese_ci", "eucjpms_japanese_ci", "euckr_korean_ci",
+})  # fmt: skip
+#: Collations that compare texts of Unicode by code points, without padding.
+EXACT = frozenset({"utf8mb4_0900_bin"})
+#: Collations that compare texts by code points, and ignore blanks at the end.
+PADDED = frozenset({*(f"{name}_bin" for name in _UNICODE), "latin1_bin", "ascii_bin"})
+
+# Latin, Greek, Cyrillic, punctuation, Chinese ideographs, Korean syllables.
+_SCRIPTS = (
+    "\x00-\u017f\u0386-\u03ff\u0400-\u045f\u0490\u0491\u2010-\u2026\u4e00-\u9fff\uac00-\ud7a3"
+)
+_LETTERS = str.maketrans({
+    "æ": "a", "œ": "o", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "þ": "th", "ı": "i",
+    "ґ": "г", "·": "",
+})  # fmt: skip
+_NORDIC = str.maketrans("üÜæÆøØ[\\]", "yYaAoOaao")  # latin1_swedish_ci
+# What any language's collation, or that of a single character set, treats as equal.
+_ANY = str.maketrans("[\\]eojuvym", "aaaaaiiiin")
+_PAIRS = re.compile("(?<=a)[ea]+|(?<=o)e+|(?<=s)s+")
+_ANY_PAIRS = re.compile("(?<=[ai])a+|(?<=s)s+")
+_MARKS = frozenset({"Mn", "Mc", "Me", "Cc", "Cf"})
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Texts as a collation compares them.
+
+    ``equal``: texts that have the same here are equal; ``exact``: others that are exact both are
+    not; ``perhaps``: texts that do not have the same here are not equal, either, unless one of them
+    is ``open``. NULL is exact.
+    """
+
+    equal: Any
+    perhaps: Any
+    exact: NDArray[np.bool_]
+    open: NDArray[np.bool_]
+
+    @property
+    def closest(self) -> Any:
+        """The least that treats all as equal that may be; open ones aside."""
+        return self.equal if self.exact.all() else self.perhaps
+
+
+def is_text(column: Any) -> bool:
+    """Whether a column (pyarrow) is one of texts."""
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def folded(texts: Any, collation: str | None) -> Folded:
+    """``texts``: a chunked array of them; ``collation``: by MySQL's name, None if not known."""
+    name = collation or ""
+    every = np.ones(len(texts), bool)
+    if name in EXACT or name in PADDED:
+        equal = texts if name in EXACT else pc.utf8_rtrim(texts, " ")
+        return Folded(equal, equal, every, ~every)
+    usual, equal = name in FOLDING, texts
+    plain = np.asarray(pc.match_substring_regex(texts, "^[ -~]*$").fill_null(True))
+    if usual:
+        small = pc.utf8_lower(texts)
+        small = small if name.startswith("utf8mb4_0900") else pc.utf8_rtrim(small, " ")
+        equal = pc.if_else(pa.array(plain), small, texts)
+    exact = plain & usual | np.asarray(texts.is_null())
+    if exact.all():
+        return Folded(equal, equal, exact, ~every)
+    cells, known = texts.to_pylist(), _known(name)
+    opened = [text is not None and known.fullmatch(text) is None for text in cells]
+    perhaps = [None if text is None else _perhaps(text, name) for text in cells]
+    return Folded(equal, pa.chunked_array([pa.array(perhaps, texts.type)]), exact, np.array(opened))
+
+
+@cache
+def _known(name: str) -> re.Pattern[str]:
+    """Texts of which it is known what they may be equal to."""
+    if name in FOLDING and name.split("_")[0] in (*_UNICODE, "utf16le", "latin1", "gb18030"):
+        return re.compile(f"[{_SCRIPTS}]*")
+    if name in FOLDING:
+        return re.compile("[ -~]*")
+    if any(language in name for language in ("hungarian", "_hu_", "lithuanian")):
+        # Several letters are one: "ccs" is "cscs", "ch" is "c".
+        return re.compile("(?!)")
+    wide = not name or name.startswith((*_UNICODE, "latin1"))
+    return re.compile(f"[{_SCRIPTS}]*" if wide else "[ -?A-_a-}]*")
+
+
+def _perhaps(text: str, name: str) -> str:
+    if name == "latin1_swedish_ci":
+        text = text.translate(_NORDIC)
+    for _ in range(2):
+        text = unicodedata.normalize("NFKD", text.casefold())
+    text = "".join(_digit(c) for c in text if unicodedata.category(c) not in _MARKS)
+    text = text.translate(_LETTERS)
+    if name in FOLDING:
+        return _PAIRS.sub("", text).rstrip(" ")
+    return _ANY_PAIRS.sub("", text.translate(_ANY)).rstrip(" ")
+
+
+def _digit(letter: str) -> str:
+    number = unicodedata.decimal(letter, None)
+    return letter if number is None else str(number)
