@@ -103,7 +103,7 @@ def test_an_error_that_is_not_known_is_seen(out: Path, project: Path) -> None:
     change(project, "        for number", wrong)
     status, said = outcome(project, out, "-k", "test_rows and 8.0-row-full/incident")
     assert status == 1
-    assert "python-mysql-replication lacks this row" in said
+    assert "python-mysql-replication lacks these rows" in said
     change(project, "\n\ndef image(", '    raise RuntimeError("behind the last row")\n')
     status, said = outcome(project, out, "-k", "test_rows and 5.7-row-full/shutdown")
     assert status == 1
