@@ -25,9 +25,12 @@ TABLES = (
     "FOREIGN KEY (d) REFERENCES d (id) ON DELETE CASCADE)",
     "CREATE TABLE q (id INT PRIMARY KEY, code VARCHAR(9) UNIQUE, v INT)",
     "CREATE TABLE k (v INT)",
+    "CREATE TABLE s (id INT PRIMARY KEY, a VARCHAR(9) CHARSET utf8mb4, b VARBINARY(9),"
+    " UNIQUE (a(2), b(1)))",
     "CREATE TABLE other (id INT PRIMARY KEY)",
     "INSERT INTO p VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3)",
     "INSERT INTO q VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3), (4, 'four', 4)",
+    "INSERT INTO s VALUES (1, 'one', x'0102'), (2, 'é', x'01')",
     "INSERT INTO c VALUES (1, 1)",
     "INSERT INTO d VALUES (1, 3, 1)",
     "INSERT INTO g VALUES (1, 0)",
@@ -46,6 +49,11 @@ CASES: list[tuple[str, tuple[str, ...], list[tuple[str, str, str]]]] = [
      [("q", "update", "unique"), ("q", "delete", "deleted")]),
     ("DELETE FROM q WHERE id = 4", ("INSERT INTO q VALUES (4, 'x', 0)",),
      [("q", "insert", "unique")]),
+    ("DELETE FROM s WHERE id = 1",
+     ("INSERT INTO s VALUES (3, 'on', x'02')", "INSERT INTO s VALUES (4, 'ONX', x'01ff')"),
+     [("s", "insert", "unique")]),
+    ("DELETE FROM s WHERE id = 2", ("INSERT INTO s VALUES (3, 'E', x'01')",),
+     [("s", "insert", "unique")]),
     ("INSERT INTO p VALUES (4, 4, 4)",
      ("INSERT INTO c VALUES (2, 4)", "INSERT INTO c VALUES (3, 1)"),
      [("c", "insert", "child")]),
@@ -78,7 +86,7 @@ def server() -> Iterator[Server]:
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 @pytest.mark.parametrize("case", range(len(CASES)))
-@pytest.mark.sampled(17, 17)
+@pytest.mark.sampled(19, 19)
 @pytest.mark.gate(4)
 def test_what_was_done_since_is_told_with_why(
     server: Server, tmp_path: Path, image: str, case: int

@@ -363,7 +363,8 @@ def key_of(definition: TableDefinition) -> tuple[tuple[str, ...], str]:
     if definition.primary_key:
         return definition.primary_key, "primary"
     unfit = {c.name for c in definition.columns if c.nullable or c.generated == "virtual"}
+    partial = dict(definition.partial_keys)
     for index, names in enumerate(definition.unique_keys):
-        if names and unfit.isdisjoint(names) and index not in definition.partial_keys:
+        if names and unfit.isdisjoint(names) and index not in partial:
             return names, "unique"
     return (), "none"

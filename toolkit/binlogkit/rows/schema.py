@@ -157,8 +157,10 @@ class TableDefinition:
 
     ``primary_key``: column names, empty without one; ``unique_keys``: each unique key's column
     names in order, in the order the server keeps them; ``foreign``: each with its parent's ``db``;
-    ``partial_keys``: the places in ``unique_keys`` of those that hold only a column's beginning;
-    ``indexed``: the columns of any key; ``supposed``: what it rests on that is not known.
+    ``partial_keys``: those that hold only the beginning of a column, by their places in
+    ``unique_keys`` (-1: the primary key), each with how many characters or bytes of its columns
+    (None: all); ``indexed``: the columns of any key; ``supposed``: what it rests on that is not
+    known.
     """
 
     db: str
@@ -170,7 +172,7 @@ class TableDefinition:
     collation: str | None = None
     engine: str | None = None
     foreign: tuple[ForeignKey, ...] = ()
-    partial_keys: tuple[int, ...] = ()
+    partial_keys: tuple[tuple[int, tuple[int | None, ...]], ...] = ()
     indexed: tuple[str, ...] = ()
     supposed: tuple[Supposition, ...] = ()
 

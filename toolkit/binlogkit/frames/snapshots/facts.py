@@ -9,6 +9,7 @@ metadata of its field in batches) and ``definition`` (the table's, null where it
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -97,6 +98,14 @@ def field_as(name: str, facts: dict[str, str]) -> pa.Field:
     raise Misread("the type of a column is not known")
 
 
+def _partial(told: Any, unique: Sequence[Sequence[str]]) -> tuple[int, tuple[int | None, ...]]:
+    """A partial key; files of earlier versions have its place alone."""
+    if isinstance(told, int):
+        return told, (1,) * len(unique[told])
+    place, lengths = told
+    return int(place), tuple(None if length is None else int(length) for length in lengths)
+
+
 def _definition(told: dict[str, Any]) -> TableDefinition:
     columns = []
     for column in told["columns"]:
@@ -116,5 +125,6 @@ def _definition(told: dict[str, Any]) -> TableDefinition:
     return TableDefinition(
         str(told["db"]), str(told["table"]), tuple(columns), tuple(map(str, told["primary_key"])),
         unique, told["charset"], told["collation"], told["engine"], tuple(foreign),
-        tuple(map(int, told.get("partial_keys", ()))), tuple(map(str, told.get("indexed", ()))),
+        tuple(_partial(key, unique) for key in told.get("partial_keys", ())),
+        tuple(map(str, told.get("indexed", ()))),
     )  # fmt: skip

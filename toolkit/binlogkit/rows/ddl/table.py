@@ -20,7 +20,6 @@ _ENGINES = {
     "ndbcluster": "ndbcluster",
 }
 #: The length of a key's part of which only is known that it is not the whole column.
-_SOME = 1
 #: Engines that read foreign keys and forget them (manual, "FOREIGN KEY Constraints").
 _NO_FOREIGN_KEYS = frozenset(
     ("MyISAM", "MEMORY", "MRG_MYISAM", "CSV", "ARCHIVE", "BLACKHOLE", "FEDERATED", "EXAMPLE")
@@ -47,19 +46,23 @@ class Tracked:
 
     def definition(self) -> TableDefinition:
         """What crosses the doorstep; no unique keys over expressions: they name no columns."""
-        primary = next((key.columns for key in self.keys if key.kind == "primary"), ())
+        primary = next((key for key in self.keys if key.kind == "primary"), None)
         unique = [key for key in self.keys if key.kind == "unique" and not key.functional]
         return TableDefinition(
             db=self.db,
             table=self.table,
             columns=self.columns,
-            primary_key=primary,
+            primary_key=() if primary is None else primary.columns,
             unique_keys=tuple(key.columns for key in unique),
             charset=self.collated.charset,
             collation=self.collated.collation,
             engine=self.engine,
             foreign=tuple(replace(fk, db=fk.db or self.db) for fk in self.foreign),
-            partial_keys=tuple(i for i, key in enumerate(unique) if key.partial),
+            partial_keys=tuple(
+                (place, tuple(part.length for part in key.parts))
+                for place, key in enumerate([primary, *unique], -1)
+                if key is not None and key.partial
+            ),
             indexed=tuple(dict.fromkeys(column for key in self.keys for column in key.columns)),
             supposed=self.supposed,
         )
@@ -153,12 +156,15 @@ def _supported(keys: list[Key], foreign: Iterable[ForeignKey]) -> list[Key]:
 def tracked_as(definition: TableDefinition) -> Tracked:
     """A table of which only a definition is known: not the keys that are neither primary nor
     unique."""
+    partial = dict(definition.partial_keys)
     keys = []
-    for index, names in enumerate(definition.unique_keys):
-        length = _SOME if index in definition.partial_keys else None
-        keys.append(Key("unique", tuple(KeyPart(name, length) for name in names)))
-    if definition.primary_key:
-        keys.insert(0, Key("primary", tuple(map(KeyPart, definition.primary_key)), "PRIMARY"))
+    for place, names in enumerate([definition.primary_key, *definition.unique_keys], -1):
+        lengths = partial.get(place, (None,) * len(names))
+        parts = tuple(map(KeyPart, names, lengths))
+        if place >= 0:
+            keys.append(Key("unique", parts))
+        elif names:
+            keys.append(Key("primary", parts, "PRIMARY"))
     default = Collated(definition.charset, definition.collation)
     return Tracked(
         definition.db, definition.table, definition.columns, tuple(name_keys(keys)),

@@ -89,6 +89,18 @@ class TableChanges:
         return [key for key in dict.fromkeys([self.key, *map(tuple, told)]) if key]
 
     @property
+    def uniques(self) -> list[tuple[tuple[str, ...], tuple[int | None, ...]]]:
+        """The same, and how much of each column counts: characters, bytes; None for all."""
+        found = dict[tuple[tuple[str, ...], tuple[int | None, ...]], None]()
+        found[self.key, (None,) * len(self.key)] = None
+        for told in self.definitions:
+            partial = dict(told.partial_keys)
+            for place, names in enumerate([told.primary_key, *told.unique_keys], -1):
+                key = tuple(names)
+                found[key, partial.get(place, (None,) * len(key))] = None
+        return [one for one in found if one[0]]
+
+    @property
     def collations(self) -> dict[str, str | None]:
         """The known collations."""
         told = self.definitions[-1].columns if self.definitions else ()

@@ -19,7 +19,13 @@ from binlogkit.analyses.undoing.dependents.chains import (
     Links,
 )
 from binlogkit.analyses.undoing.dependents.events import TableChanges, changed_unit
-from binlogkit.analyses.undoing.dependents.values import Column, compared, exact_codes, joined
+from binlogkit.analyses.undoing.dependents.values import (
+    Column,
+    beginning,
+    compared,
+    exact_codes,
+    joined,
+)
 from binlogkit.constants import TableId
 
 
@@ -57,11 +63,19 @@ def of_moves(events: TableChanges) -> Links:
     return Links.of(SAME_ROW, events.life, every, events.first + every, events.now, moved)
 
 
-def of_unique(events: TableChanges, key: Sequence[str]) -> Iterator[Links]:
-    """A change that uses a value of a unique key depends on the one that freed it."""
+def of_unique(
+    events: TableChanges, key: Sequence[str], lengths: Sequence[int | None]
+) -> Iterator[Links]:
+    """A change that uses a value of a unique key depends on the one that freed it.
+
+    ``lengths``: how much of each column the key holds; None for all.
+    """
     if not set(key) <= set(events.columns):
         return
-    columns = [events.full(name) for name in key]
+    columns = [
+        (beginning(before, length), beginning(after, length))
+        for (before, after), length in zip(map(events.full, key), lengths, strict=True)
+    ]
     moved = changed_unit(events, key)
     gives_up = events.was & (~events.now | moved)
     takes = events.now & (~events.was | moved)
@@ -228,8 +242,8 @@ def all_links(
     for events in tables.values():
         if events.key:
             found += of_rows(events, units_of(events, references))
-        for unique in events.keys:
-            found += of_unique(events, unique)
+        for unique, lengths in events.uniques:
+            found += of_unique(events, unique, lengths)
     for key in references:
         parent, child = tables.get(key.parent), tables.get(key.child)
         found += of_reference(key, parent, child, struck=struck and key.cascades)

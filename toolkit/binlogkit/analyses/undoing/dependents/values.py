@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses.collations import folded, is_text
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, column_codes, combined
@@ -81,6 +82,15 @@ def _chunks(array: Any) -> list[Any]:
 def exact_codes(columns: Sequence[Column]) -> Integers:
     """Numbers of rows of these columns, compared byte by byte."""
     return combined([_codes(column, column.array) for column in columns])
+
+
+def beginning(column: Column, length: int | None) -> Column:
+    """Only so many characters, or bytes, of each value; None for all."""
+    if length is not None and is_text(column.array):
+        return replace(column, array=pc.utf8_slice_codeunits(column.array, 0, length))
+    if length is not None and pa.types.is_binary(column.array.type):
+        return replace(column, array=pc.binary_slice(column.array, 0, length))
+    return column
 
 
 def compared(column: Column, collation: str | None) -> Column:

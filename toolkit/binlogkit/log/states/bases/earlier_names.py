@@ -124,4 +124,5 @@ def _undone(definition: TableDefinition, done: Alteration, *, keys: bool) -> Tab
         columns=tuple(columns),
         primary_key=earlier(definition.primary_key) if same else (),
         unique_keys=tuple(map(earlier, definition.unique_keys)) if same else (),
+        partial_keys=definition.partial_keys if same else (),
     )
