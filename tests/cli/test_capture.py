@@ -138,7 +138,7 @@ def test_its_progress_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """On a terminal, where it takes over two seconds; here at once."""
-    monkeypatch.setattr("binlogkit.cli.capture.PATIENCE", 0.0)
+    monkeypatch.setattr("binlogkit.cli.progress.PATIENCE", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     with monkeypatch.context() as patch:
         patch.setattr(sys.stderr, "isatty", lambda: True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,7 +10,7 @@ import click
 
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import apply
-from binlogkit.cli.progress import PATIENCE
+from binlogkit.cli.progress import captured
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.signals import on_signals
 from binlogkit.sources.connection import (
@@ -24,7 +22,7 @@ from binlogkit.sources.connection import (
 )
 
 if TYPE_CHECKING:
-    from binlogkit.sources.server.capture import Captured, Progress
+    from binlogkit.sources.server.capture import Captured
     from binlogkit.sources.server.resume import Stop
 
 _connection_options = apply(
@@ -99,7 +97,7 @@ def command(**arguments: Any) -> int:
 
     follow = arguments["follow"]
     server = _settings_of(arguments)
-    with _signals() as stop, _meter() as progress:
+    with _signals() as stop:
         done = capture(
             server,
             arguments["out"],
@@ -110,7 +108,7 @@ def command(**arguments: Any) -> int:
             patience=arguments["reconnect"],
             silence=arguments["silence"],
             stop=stop,
-            progress=progress,
+            progress=captured,
             lost=lambda error: note(f"{error}; trying again"),
         )
     status = _report(done)
@@ -153,34 +151,3 @@ def _signals() -> Iterator[Stop]:
 
     with on_signals(ask):
         yield stop
-
-
-@contextmanager
-def _meter() -> Iterator[Any]:
-    """What draws the progress on a terminal, from the second second on; None elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
-    from rich.progress import Progress as Bar
-
-    from binlogkit.errors import printable
-
-    bar = Bar(
-        TextColumn("{task.fields[place]}", markup=False), BarColumn(), DownloadColumn(),
-        TransferSpeedColumn(), console=Console(stderr=True), transient=True,
-    )  # fmt: skip
-    begun, task = time.monotonic(), bar.add_task("capturing", total=None, place="")
-
-    def draw(progress: Progress) -> None:
-        if time.monotonic() - begun > PATIENCE:
-            bar.start()
-            place = printable(f"{progress.file}:{progress.position}")
-            total = None if progress.total is None else max(progress.total, progress.done)
-            bar.update(task, completed=progress.done, total=total, place=place)
-
-    try:
-        yield draw
-    finally:
-        bar.stop()

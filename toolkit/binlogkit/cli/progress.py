@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
+from binlogkit.errors import printable
 from binlogkit.sources.layers import Layer
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
     from binlogkit.sources.carriers import Carrier
+    from binlogkit.sources.server.capture import Progress
 
 T = TypeVar("T")
 PATIENCE = 2.0
@@ -26,10 +28,11 @@ _REFRESH = 0.2
 
 
 class _Meter:
-    """How far the logs were read; draws nothing before the patience is over."""
+    """How far a command is; draws nothing before the patience is over. ``speed``: shows that
+    instead of the time which is left."""
 
-    def __init__(self, total: int) -> None:
-        self._total = total
+    def __init__(self, total: int | None, *, speed: bool = False) -> None:
+        self._total, self._speed = total, speed
         self._furthest: dict[int, int] = {}
         self._start = time.monotonic()
         self._drawn = 0.0
@@ -39,16 +42,20 @@ class _Meter:
     def reached(self, log: int, offset: int) -> None:
         """Note that ``log`` was read up to ``offset``."""
         self._furthest[log] = max(self._furthest.get(log, 0), offset)
+        done = sum(self._furthest.values())
+        if self.draw("reading", done, self._total) and done >= (self._total or 0):
+            self.end()
+
+    def draw(self, what: str, done: int, total: int | None) -> bool:
+        """Draw it if it is time to; whether it was."""
         now = time.monotonic()
         if now - self._start < PATIENCE or now - self._drawn < _REFRESH:
-            return
+            return False
         self._drawn = now
-        done = sum(self._furthest.values())
         if self._bar is None:
             self._open()
-        self._bar.update(self._task, completed=done)
-        if done >= self._total:
-            self.end()
+        self._bar.update(self._task, description=what, completed=done, total=total)
+        return True
 
     def end(self) -> None:
         """Take the bar away and give the cursor back; it does not come again."""
@@ -57,15 +64,16 @@ class _Meter:
             self._bar.stop()
 
     def _open(self) -> None:
+        from rich import progress as bars
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
-        self._bar = Progress(
-            "reading", BarColumn(), DownloadColumn(), TimeRemainingColumn(),
-            console=Console(stderr=True), transient=True, redirect_stdout=False,
-            redirect_stderr=False,
+        last = bars.TransferSpeedColumn() if self._speed else bars.TimeRemainingColumn()
+        self._bar = bars.Progress(
+            bars.TextColumn("{task.description}", markup=False), bars.BarColumn(),
+            bars.DownloadColumn(), last, console=Console(stderr=True), transient=True,
+            redirect_stdout=False, redirect_stderr=False,
         )  # fmt: skip
-        self._task = self._bar.add_task("reading", total=self._total)
+        self._task = self._bar.add_task("", total=self._total)
         self._bar.start()
 
 
@@ -92,7 +100,7 @@ def batches_done() -> Callable[[int, int], None]:
 
     def reached(done: int, of: int) -> None:
         nonlocal total
-        if sys.stderr is None or not sys.stderr.isatty():
+        if not _on_terminal():
             return
         if not _meters or total != of:
             end_progress()
@@ -101,6 +109,19 @@ def batches_done() -> Callable[[int, int], None]:
         _meters[-1].reached(0, done)
 
     return reached
+
+
+def captured(progress: Progress) -> None:
+    """Draw how far a capture is, where standard error is a terminal."""
+    if _on_terminal():
+        if not _meters:
+            _meters.append(_Meter(None, speed=True))
+        total = None if progress.total is None else max(progress.total, progress.done)
+        _meters[-1].draw(printable(f"{progress.file}:{progress.position}"), progress.done, total)
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 class _Counted(Layer):
@@ -123,7 +144,7 @@ class _Counted(Layer):
 def with_progress(log: Log) -> Log:
     """``log``, watched where standard error is a terminal and the logs' sizes are known."""
     sizes = [carrier.size for carrier in log.carriers]
-    if sys.stderr is None or not sys.stderr.isatty() or any(size is None for size in sizes):
+    if not _on_terminal() or None in sizes:
         return log
     meter = _Meter(sum(size or 0 for size in sizes))
     _meters.append(meter)

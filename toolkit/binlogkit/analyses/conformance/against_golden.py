@@ -11,16 +11,23 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from binlogkit.analyses.conformance.aligned import Features, Step, aligned
 from binlogkit.analyses.conformance.cell import ColumnFacts, Tables
 from binlogkit.analyses.conformance.expected_cell import ExpectedCell
 from binlogkit.analyses.conformance.expected_rules import explain_expected
+from binlogkit.analyses.conformance.one_sided import Neighbours, OneSided
 from binlogkit.analyses.conformance.our_records import Key, Record, key_of
 from binlogkit.analyses.conformance.result import ConformanceResult, Differences
-from binlogkit.analyses.conformance.rule import EVENT_RULES, Difference, Kind, Rule, shown
+from binlogkit.analyses.conformance.rule import (
+    EVENT_RULES,
+    Difference,
+    Rule,
+    difference,
+    shown,
+)
 from binlogkit.rows.schema import TableSchema
 
 #: What the expected lines have beside a record; a log's name and whose it is are not compared.
@@ -109,14 +116,13 @@ class _Judge:
 
     def events(self, ours: Iterable[Record], expected: Iterable[Record]) -> None:
         """Every event; a place and the type say which is which."""
-        run = _Run("event")
+        alone = Neighbours(self._findings, partial(self._alone, "event"), rows=False)
         for step in aligned(ours, expected, same=_same_event, features=_event_features):
-            if not run.takes(step):
-                self._one_sided(run)
-                run.begin(step)
             mine, wanted = step.mine, step.wanted
             if mine is None or wanted is None:
+                alone.add(_one_sided(step))
                 continue
+            alone.end()
             if step.moved:
                 self._moved(mine, wanted, "event")
             self.compared += 1
@@ -127,19 +133,17 @@ class _Judge:
                     have, want = other.get(name, _ABSENT), flat.get(name, _ABSENT)
                     if not _equal(have, want):
                         self._field(wanted, None, name, have, want)
-        self._one_sided(run)
+        alone.end()
 
     def _field(self, wanted: Record, row: int | None, name: str, have: Any, want: Any) -> None:
         if name == "pos" and have == wanted.get("end_pos"):
-            difference = EVENT_RULES["end-as-position"].difference(name, have, want)
-            self._report(key_of(wanted), row, difference)
+            found = EVENT_RULES["end-as-position"].difference(name, have, want)
+            self._report(key_of(wanted), row, found)
             return
         reason = f"the {'event' if row is None else 'row'}'s {name} is not the expected one"
         proof = f"expected {shown(_text(want))}{self._bytes(wanted, name)}"
-        difference = Difference(
-            Kind.UNEXPLAINED, "", name, shown(_text(have)), shown(_text(want)), reason, proof
-        )
-        self._report(key_of(wanted), row, difference)
+        found = difference(name, _text(have), _text(want), reason, proof)
+        self._report(key_of(wanted), row, found)
 
     def _bytes(self, wanted: Record, name: str) -> str:
         """The bytes of a field, or the event's where the field is unknown."""
@@ -158,20 +162,19 @@ class _Judge:
 
     def rows(self, ours: Iterable[Record], expected: Iterable[Record]) -> None:
         """Every row; its values and, where the decoder says it, its place say which is which."""
-        run = _Run("row")
+        alone = Neighbours(self._findings, partial(self._alone, "row"))
         mine = self._numbered(ours)
         for step in aligned(mine, expected, same=self._same_row, features=self._row_features):
-            if not run.takes(step):
-                self._one_sided(run)
-                run.begin(step)
             number = self._numbers.pop(id(step.mine), 0)
             if step.mine is None or step.wanted is None:
+                alone.add(_one_sided(step))
                 continue
+            alone.end()
             if step.moved:
                 self._moved(step.mine, step.wanted, "row")
             self.rows_compared += 1
             self._row(step.mine, step.wanted, number)
-        self._one_sided(run)
+        alone.end()
 
     def _row(self, mine: Record, wanted: Record, number: int) -> None:
         told = self._told.setdefault("", set(mine))
@@ -288,11 +291,8 @@ class _Judge:
             if self._names.setdefault((*table, name), "") != known:
                 self._names[(*table, name)] = known
                 reason, proof = "the log calls this column otherwise", f"expected {shown(known)}"
-                difference = Difference(
-                    Kind.UNEXPLAINED, "", name, shown(name), shown(known), reason,
-                    proof + self._bytes(wanted, known),
-                )  # fmt: skip
-                self._report(key_of(wanted), wanted["row"], difference)
+                found = difference(name, name, known, reason, proof + self._bytes(wanted, known))
+                self._report(key_of(wanted), wanted["row"], found)
         return {right.get(name, name): value for name, value in have.items()}
 
     def _rule(
@@ -308,19 +308,18 @@ class _Judge:
     ) -> None:  # fmt: skip
         rule = self._rule(have, want, raw, name, columns)
         stored = f"expected {shown(_text(want))}; the log stores {shown(raw or 'NULL')}"
-        difference = Difference(
-            Kind.UNEXPLAINED, "", name, shown(_text(have)), shown(_text(want)),
-            "other value", stored,
-        ) if rule is None else Difference(
-            rule.kind, rule.id, name, shown(_text(have)), shown(_text(want)), rule.text,
-            f"{stored}; rule {rule.id}: {rule.text} [{rule.source}]",
-        )  # fmt: skip
-        self._report(key_of(wanted), wanted["row"], difference)
+        sides = name, _text(have), _text(want)
+        found = (
+            difference(*sides, "other value", stored)
+            if rule is None
+            else rule.proved(*sides, stored)
+        )
+        self._report(key_of(wanted), wanted["row"], found)
 
     def _invented(self, wanted: Record, name: str, value: Any) -> None:
         if value is None:
-            difference = EVENT_RULES["absent-as-null"].difference(name, "NULL", None, "no column")
-            self._report(key_of(wanted), wanted["row"], difference)
+            found = EVENT_RULES["absent-as-null"].difference(name, "NULL", None, "no column")
+            self._report(key_of(wanted), wanted["row"], found)
         else:
             self._field(wanted, wanted["row"], name, value, _ABSENT)
 
@@ -328,66 +327,35 @@ class _Judge:
 
     def _moved(self, mine: Record, wanted: Record, what: str) -> None:
         reason = f"ours gives this {what} elsewhere in the order of the log"
-        said = shown(_called(wanted))
-        difference = Difference(
-            Kind.UNEXPLAINED, "", None, shown(_called(mine)), said, reason, f"expected {said} here"
-        )
-        self._report(key_of(wanted), wanted.get("row"), difference)
+        said = _called(wanted)
+        found = difference(None, _called(mine), said, reason, f"expected {shown(said)} here")
+        self._report(key_of(wanted), wanted.get("row"), found)
 
-    def _one_sided(self, run: _Run) -> None:
-        """Records in a row that only one side has: one difference."""
-        if run.first is None or run.last is None:
-            return
-        record, lacking = run.first, run.lacking
-        said = _called(record)
-        if run.count > 1:
-            said = f"{run.count} {run.what}s, the first: {said}, the last: {_called(run.last)}"
-            if isinstance(run.last.get("pos"), int):
-                said += f" at {run.last['pos']}"
-        many = f"these {run.what}s" if run.count > 1 else f"this {run.what}"
-        such = f"such {run.what}" + "s" * (run.count > 1)
-        reason = f"ours lacks {many}" if lacking else f"the log has no {such} here"
-        left, right = (None, said) if lacking else (said, None)
-        proof = f"expected {shown(said)}" if lacking else "expected nothing"
-        if lacking and run.what == "event":
-            proof += self._bytes(record, "")
-        elif lacking:
-            cells = json.dumps(record["raw"], ensure_ascii=False)
+    def _alone(self, what: str, found: OneSided) -> Difference:
+        """Records in a row that only one side has."""
+        many, said = found.count > 1, found.called(what)
+        if not found.lacking:
+            reason = f"the log has no such {what}{'s' * many} here"
+            return difference(None, said, None, reason, "expected nothing")
+        reason = f"ours lacks {f'these {what}s' if many else f'this {what}'}"
+        assert found.record is not None
+        proof = f"expected {shown(said)}"
+        if what == "event":
+            proof += self._bytes(found.record, "")
+        else:
+            cells = json.dumps(found.record["raw"], ensure_ascii=False)
             proof += f"; the log stores {shown(cells)}"
-        difference = Difference(
-            Kind.UNEXPLAINED, "", None, shown(left), shown(right), reason, proof
-        )
-        key = key_of(record) if isinstance(record.get("pos"), int) else (-1, -1)
-        if run.what == "row":
-            self._findings.alone(lacking=run.count * lacking, invented=run.count * (not lacking))
-        self._report(key, record.get("row"), difference)
+        return difference(None, None, said, reason, proof)
 
 
-@dataclass(slots=True)
-class _Run:
-    """Records next to each other that only one side has."""
-
-    what: str
-    first: Record | None = None
-    last: Record | None = None
-    count: int = 0
-    lacking: bool = False
-
-    def takes(self, step: Step) -> bool:
-        """Whether the step goes on with the run."""
-        record = step.wanted if step.mine is None else step.mine
-        alone = step.mine is None or step.wanted is None
-        if not alone or self.first is None or self.lacking != (step.mine is None):
-            return False
-        self.last, self.count = record, self.count + 1
-        return True
-
-    def begin(self, step: Step) -> None:
-        """A run of one, or of none where both sides have the record."""
-        alone = step.mine is None or step.wanted is None
-        self.lacking = step.mine is None
-        self.first = self.last = (step.wanted if self.lacking else step.mine) if alone else None
-        self.count = 1
+def _one_sided(step: Step) -> OneSided:
+    """A record that only one side has."""
+    record = step.wanted if step.mine is None else step.mine
+    assert record is not None
+    name, placed = _called(record), isinstance(record.get("pos"), int)
+    last = f"{name} at {record['pos']}" if placed else name
+    key = key_of(record) if placed else (-1, -1)
+    return OneSided(step.mine is None, key, record.get("row"), name, last, record)
 
 
 def _called(record: Record) -> str:

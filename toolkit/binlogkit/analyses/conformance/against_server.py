@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from binlogkit.analyses.conformance.result import ConformanceResult, Differences
-from binlogkit.analyses.conformance.rule import Difference, Kind, shown
+from binlogkit.analyses.conformance.rule import Kind, difference, shown
 from binlogkit.analyses.conformance.server_lines import Line
 
 _FIELDS = ("pos", "type", "server_id", "end_pos", "info")
@@ -118,5 +118,4 @@ def _add(
     findings: Differences, pos: int, kind: Kind, column: str | None, have: Any, want: Any,
     reason: str, proof: str,
 ) -> None:  # fmt: skip
-    difference = Difference(kind, "", column, shown(have), shown(want), reason, proof)
-    findings.report((pos, -1), None, difference)
+    findings.report((pos, -1), None, difference(column, have, want, reason, proof, kind))

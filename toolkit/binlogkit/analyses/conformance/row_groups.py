@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from binlogkit.analyses.conformance.cell import Tables, TableVersion
+from binlogkit.analyses.conformance.one_sided import Neighbours, OneSided
 from binlogkit.analyses.conformance.our_records import Key, OurRows, Record, key_of
 from binlogkit.analyses.conformance.printed import PrintedRow
 from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
@@ -56,19 +57,6 @@ class RowEventFacts:
     transaction: PrintedTransaction
 
 
-@dataclass(slots=True)
-class _Alone:
-    """Rows next to each other that only one side has; ``lacking``: ours lacks them; ``key``,
-    ``row``: of the first."""
-
-    lacking: bool
-    key: Key
-    row: int | None
-    first: str
-    last: str
-    count: int = 1
-
-
 class RowGroups:
     """Takes rows events and rows as they are printed; reports differences.
 
@@ -94,13 +82,13 @@ class RowGroups:
         self._own: tuple[Key, int] = ((-1, -1), 0)  # the same, as our rows come
         self._numbered = True  # whether the last row had the number that it has in the log
         self._fruitless = 0
-        self._alone: _Alone | None = None
+        self._alone = Neighbours(findings, _alone)
         self._named: tuple[TableVersion, tuple[str, ...]] | None = None
         self._unknown: set[tuple[tuple[str, str], str]] = set()
 
     def report(self, key: Key, row: int | None, difference: Difference) -> None:
         """Report a difference, after the rows that only one side has."""
-        self._tell_alone()
+        self._alone.end()
         self._findings.report(key, row, difference)
 
     @property
@@ -146,7 +134,7 @@ class RowGroups:
         self.rows += len(keys)
         self.cells += cells
         self.by_bytes += by_bytes
-        self._tell_alone()
+        self._alone.end()
         for key in keys:
             self._number = self._own = (key, self.next_number(key))
 
@@ -178,7 +166,7 @@ class RowGroups:
             self.not_judged += not complete
             if complete:
                 self._report_extra(record)
-        self._tell_alone()
+        self._alone.end()
 
     def _may_follow(self, ours: Record) -> bool:
         """Whether our row, which does not say its event's number in the payload, may be of a later
@@ -275,7 +263,7 @@ class RowGroups:
         return 0
 
     def _commit(self, ours: Record, key: Key, pair: Pair) -> None:
-        self._tell_alone()
+        self._alone.end()
         row = ours.get("row")
         self.rows += 1
         self.cells += pair.cells
@@ -352,7 +340,7 @@ class RowGroups:
         self.stored.take()
         self._number = (key, self.next_number(key))
         text = f"{row.op} in {shown(row.table[0])}.{shown(row.table[1])}, line {row.line}"
-        self._add_alone(_Alone(True, key, self._number[1], text, text))
+        self._alone.add(OneSided(True, key, self._number[1], text, text))
 
     def _extra(self) -> None:
         self._report_extra(self.ours.take_first())
@@ -360,39 +348,12 @@ class RowGroups:
     def _report_extra(self, record: Record) -> None:
         self._own_number(key_of(record))
         name = _name(record)
-        self._add_alone(_Alone(False, key_of(record), record.get("row"), name, name))
+        self._alone.add(OneSided(False, key_of(record), record.get("row"), name, name))
 
     def _own_number(self, key: Key) -> int:
         """The number that our next row of an event has if ours are counted."""
         self._own = (key, self._own[1] + 1 if self._own[0] == key else 0)
         return self._own[1]
-
-    def _add_alone(self, row: _Alone) -> None:
-        known = self._alone
-        if known is None or known.lacking != row.lacking:
-            self._tell_alone()
-            self._alone = row
-        else:
-            known.count, known.last = known.count + 1, row.first
-
-    def _tell_alone(self) -> None:
-        """Report the rows that only one side has, if any wait."""
-        rows, self._alone = self._alone, None
-        if rows is None:
-            return
-        text, many = rows.first, rows.count > 1
-        if many:
-            text = f"{rows.count} rows, the first: {text}, the last: {rows.last}"
-        self._findings.alone(
-            lacking=rows.count * rows.lacking, invented=rows.count * (not rows.lacking)
-        )
-        if rows.lacking:
-            reason = "ours lacks these rows" if many else _MISSING
-            difference = unexplained(None, None, text, reason)
-        else:
-            reason = f"mysqlbinlog does not print {'these rows' if many else 'this row'}"
-            difference = unexplained(None, text, None, reason, "no such row")
-        self._findings.report(rows.key, rows.row, difference)
 
     # Rows that mysqlbinlog does not print
 
@@ -478,6 +439,15 @@ class RowGroups:
     ) -> None:
         said = theirs or "no row of this statement"
         self.report(key, row, EVENT_RULES[rule_id].difference(None, ours, theirs, said))
+
+
+def _alone(rows: OneSided) -> Difference:
+    """Rows that only one side has."""
+    text, many = rows.called("row"), rows.count > 1
+    if rows.lacking:
+        return unexplained(None, None, text, "ours lacks these rows" if many else _MISSING)
+    reason = f"mysqlbinlog does not print {'these rows' if many else 'this row'}"
+    return unexplained(None, text, None, reason, "no such row")
 
 
 def _name(record: Record) -> str:

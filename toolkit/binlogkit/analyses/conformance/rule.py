@@ -55,11 +55,12 @@ class Rule:
         self, column: str | None, ours: Any, theirs: Any, said: Any = None
     ) -> Difference:
         """A difference that it explains; ``said``: what is printed, if not ``theirs``."""
-        proof = f"{_proof(theirs if said is None else said)}; rule {self.id}: {self.text}"
-        return Difference(
-            self.kind, self.id, column, shown(ours), shown(theirs), self.text,
-            f"{proof} [{self.source}]",
-        )  # fmt: skip
+        return self.proved(column, ours, theirs, _proof(theirs if said is None else said))
+
+    def proved(self, column: str | None, ours: Any, theirs: Any, proof: str) -> Difference:
+        """The same, with what proves it."""
+        proof = f"{proof}; rule {self.id}: {self.text} [{self.source}]"
+        return difference(column, ours, theirs, self.text, proof, self.kind, self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +81,19 @@ class Difference:
         return self.kind in (Kind.OURS, Kind.UNEXPLAINED)
 
 
+def difference(
+    column: str | None, ours: Any, theirs: Any, reason: str, proof: str,
+    kind: Kind = Kind.UNEXPLAINED, rule: str = "",
+) -> Difference:  # fmt: skip
+    """A difference of two sides, which become texts."""
+    return Difference(kind, rule, column, shown(ours), shown(theirs), reason, proof)
+
+
 def unexplained(
     column: str | None, ours: Any, theirs: Any, reason: str, said: Any = None
 ) -> Difference:
     """A difference that no rule explains; ``said``: what is printed, if not ``theirs``."""
-    proof = _proof(theirs if said is None else said)
-    return Difference(Kind.UNEXPLAINED, "", column, shown(ours), shown(theirs), reason, proof)
+    return difference(column, ours, theirs, reason, _proof(theirs if said is None else said))
 
 
 def not_stored(column: str | None, ours: Any, stored: Any, reason: str) -> Difference:
@@ -93,8 +101,7 @@ def not_stored(column: str | None, ours: Any, stored: Any, reason: str) -> Diffe
     there, or NULL."""
     said = "nothing" if stored is None else stored
     said = "0x" + stored.hex().upper() if isinstance(stored, bytes) else str(said)
-    proof = f"the log stores {shown(said)}"
-    return Difference(Kind.UNEXPLAINED, "", column, shown(ours), shown(said), reason, proof)
+    return difference(column, ours, said, reason, f"the log stores {shown(said)}")
 
 
 def _proof(said: object) -> str:
