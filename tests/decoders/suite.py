@@ -183,11 +183,13 @@ What is `ours` below is the decoder's own; `representation` is the same value wr
 Neither decoder has a server to ask here: what names, signedness and labels it could have had from
 one it does not have, unless the log has them. An expected row that the decoder does not give is
 counted as lacking; where the program ended early all rows after that are.
+
+## Libraries
 """
 
 
 _PIPELINES = """
-# Pipelines beside servers
+## Pipelines beside servers
 
 Debezium, Maxwell and canal read no files: each follows a server that plays the scenarios of the
 golden set's cells with full row images, with the settings that it comes with, but for canal's
@@ -220,7 +222,7 @@ def _section(verdicts: Verdicts, counted: str) -> Iterator[str]:
     meanings = {rule.id: rule.text for rule in (*EXPECTED_RULES, *EVENT_RULES.values())}
     program = verdicts.program
     yield (
-        f"\n## {program.name} {program.version.removeprefix('v')}\n\n{counted}\n\n"
+        f"\n### {program.name} {program.version.removeprefix('v')}\n\n{counted}\n\n"
         "| Kind | What | Times | For example |\n|---|---|---|---|\n"
     )
     for (kind, what), count in sorted(verdicts.found.items(), key=lambda item: -item[1]):

@@ -11,7 +11,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.reports import html, text
 from binlogkit.reports._table import Screen
-from binlogkit.reports.evidence import Evidence, evidence_report
+from binlogkit.reports.evidence import evidence_report
 from binlogkit.reports.model import Items, Report, Section, Table, Text
 
 GOLDEN = Path(__file__).parents[1] / "_data" / "8.0-row-full" / "transactions" / "binlog.000001"
@@ -40,44 +40,43 @@ def cards(report: Report) -> dict[str, tuple[str, str, str]]:
 
 class TestSections:
     def test_only_what_is_given_has_a_section(self) -> None:
-        assert evidence_report(Evidence()).sections == []
-        report = evidence_report(Evidence(integrity=[], summary=[SUMMARY]))
+        assert evidence_report({}).sections == []
+        report = evidence_report({"integrity": [], "summary": [SUMMARY]})
         assert [s.title for s in report.sections] == ["Integrity", "What is in the files"]
 
     def test_order_and_limits_last(self) -> None:
-        own = Section("Mine", [Text("x")])
         limits = [{"limit": "reads", "grade": "applies", "meaning": "m", "evidence": "e"}]
-        report = evidence_report(Evidence(files=[{"file": "b"}], limits=limits, more=[own]))
+        report = evidence_report({"files": [{"file": "b"}], "limits": limits})
         titles = [s.title for s in report.sections]
-        assert titles == ["Files", "Mine", "What this log cannot show"]
+        assert titles == ["Files", "What this log cannot show"]
         (table,) = section(report, titles[-1]).parts
         assert isinstance(table, Table)
         assert list(table.rows) == limits
 
     def test_what_is_taken_for_granted_is_said(self) -> None:
-        report = evidence_report(Evidence(assumes=[{"assumed": "A."}, {"assumed": "B."}]))
+        report = evidence_report({"assumes": [{"assumed": "A."}, {"assumed": "B."}]})
         (items,) = section(report, "Assumptions").parts
         assert items == Items([("", "A."), ("", "B.")])
 
     def test_an_intact_log_is_called_so(self) -> None:
-        report = evidence_report(Evidence(integrity=[]))
+        report = evidence_report({"integrity": []})
         (said,) = section(report, "Integrity").parts
         assert isinstance(said, Text) and said.tone == "good"
         assert cards(report)["integrity"] == ("intact", "", "good")
         found = [{"grade": "damage", "finding": "x"}, {"grade": "unknown", "finding": "y"}]
-        told = cards(evidence_report(Evidence(integrity=found[:1])))["integrity"]
+        told = cards(evidence_report({"integrity": found[:1]}))["integrity"]
         assert told == ("1 finding", "", "bad")
-        report = evidence_report(Evidence(integrity=found))
+        report = evidence_report({"integrity": found})
         assert cards(report)["integrity"] == ("2 findings", "", "bad")
 
     def test_a_bad_checksum_is_said(self) -> None:
         counts = [{"file": "a", "ok": 9, "bad": 0, "none": 0}, {"file": "b", "ok": 1, "bad": 2}]
-        report = evidence_report(Evidence(checksums=counts))
+        report = evidence_report({"files": counts})
         assert any(isinstance(p, Text) and p.tone == "bad" for p in section(report, "Files").parts)
         assert cards(report)["bad checksums"] == ("2", "10 good, 0 without", "bad")
 
     def test_totals(self) -> None:
-        found = cards(evidence_report(Evidence(summary=pd.DataFrame([SUMMARY, SUMMARY]))))
+        found = cards(evidence_report({"summary": pd.DataFrame([SUMMARY, SUMMARY])}))
         assert found["row changes"][:2] == ("2,000", "800 inserts, 700 updates, 500 deletes")
         assert found["not committed"] == ("4", "2 rolled back, 2 cut", "warn")
 
@@ -89,7 +88,7 @@ class TestSections:
             for i in range(5)
         ]  # fmt: skip
         threads = [{"server_id": 80, "thread_id": n, "rows": 1} for n in (1, 2)]
-        report = evidence_report(Evidence(files=files, by_thread=threads, chosen="--table t"))
+        report = evidence_report({"files": files, "by_thread": threads}, chosen="--table t")
         assert report.facts == [
             ("tool", f"binlogkit {bk.__version__}"),
             ("logs", "b.0, b.1, b.2, 2 more"),
@@ -97,11 +96,13 @@ class TestSections:
             ("span", "1970-01-01 00:01:00 UTC to 1970-01-01 00:01:30 UTC"),
             ("only", "--table t"),
         ]
-        assert evidence_report(Evidence()).facts == report.facts[:1]
+        assert evidence_report({}).facts == report.facts[:1]
 
     def test_only_suspects_are_open(self) -> None:
         files = [{"file": "b"}]
-        report = evidence_report(Evidence(suspects=[SUSPECT], files=files, limits=[], assumes=[]))
+        report = evidence_report(
+            {"suspects": [SUSPECT], "files": files, "limits": [], "assumes": []}
+        )
         assert [s.title for s in report.sections if not s.folded] == ["Suspects"]
         assert len(report.sections) == 4
 
@@ -110,7 +111,7 @@ class TestSuspects:
     """The report opens with them."""
 
     def test_they_come_first_in_cards_and_sections(self) -> None:
-        evidence = Evidence(suspects=[SUSPECT], files=[{"file": "b.1"}], integrity=[])
+        evidence = {"suspects": [SUSPECT], "files": [{"file": "b.1"}], "integrity": []}
         report = evidence_report(evidence)
         assert [s.title for s in report.sections] == ["Suspects", "Files", "Integrity"]
         assert [card.label for card in report.cards][:2] == ["suspects", "integrity"]
@@ -119,7 +120,7 @@ class TestSuspects:
         )  # fmt: skip
 
     def test_a_pipe_gets_a_line_and_a_terminal_a_block_of_each(self) -> None:
-        report = evidence_report(Evidence(suspects=[SUSPECT]))
+        report = evidence_report({"suspects": [SUSPECT]})
         piped = "".join(text.render(report)).splitlines()
         assert sum("--at b.1:75676" in line for line in piped) == 1
         (line,) = (line for line in piped if "--at b.1:75676" in line)
@@ -134,7 +135,7 @@ class TestSuspects:
             assert "\x1b" not in written and "or\\x1b[31mders" in written
 
     def test_an_ordinary_log_has_none(self) -> None:
-        report = evidence_report(Evidence(suspects=[]))
+        report = evidence_report({"suspects": []})
         assert cards(report)["suspects"] == ("0", "", "good")
         assert "nothing stands out" in "".join(text.render(report))
 
@@ -151,7 +152,7 @@ def test_changes_of_unknown_statements_are_counted_in_words(
     known: list[dict[str, Any]], told: str | None
 ) -> None:
     tables = [{"db": "d", "table": "t", "rows": 24000}, {"db": "d", "table": "u", "rows": 567}]
-    report = evidence_report(Evidence(by_statement=known, by_table=tables))
+    report = evidence_report({"by_statement": known, "by_table": tables})
     written = " ".join("".join(text.render(report)).split())
     for shown in (written, html.render(report)):
         assert ("no statement text" in shown) == (told is not None)
@@ -165,17 +166,17 @@ def golden() -> Report:
     changes: Any = log.rows(engine="pyarrow")
     transactions: Any = log.transactions()
     return evidence_report(
-        Evidence(
-            integrity=[],
-            summary=bk.audit.summary(transactions),
-            by_table=bk.audit.by_table(changes),
-            by_minute=bk.audit.by_minute(changes),
-            by_thread=bk.audit.by_thread(transactions),
-            largest=bk.audit.largest(transactions),
-            by_statement=bk.audit.by_statement(changes),
-            settings=bk.audit.settings(log.statements()),
-            limits=bk.audit.limits(transactions, changes),
-        )
+        {
+            "integrity": [],
+            "summary": bk.audit.summary(transactions),
+            "by_table": bk.audit.by_table(changes),
+            "by_minute": bk.audit.by_minute(changes),
+            "by_thread": bk.audit.by_thread(transactions),
+            "largest": bk.audit.largest(transactions),
+            "by_statement": bk.audit.by_statement(changes),
+            "settings": bk.audit.settings(log.statements()),
+            "limits": bk.audit.limits(transactions, changes),
+        }
     )
 
 

@@ -17,7 +17,11 @@ import binlogkit
 from binlogkit.cli import cli
 
 _CLASS = re.compile(r"\b[A-Z]\w+")
-
+#: What a Log has for the rooms beside it, and no document names.
+_INNER = (
+    "reading", "reading_of", "read_batches", "batches_to_damage", "one_history", "knowing",
+    "begin_of", "wanted", "statement_table", "boundary_table",
+)  # fmt: skip
 
 #: What the pages are called, by the document after which they stand in the navigation.
 PAGES = {
@@ -144,6 +148,7 @@ def _function(name: str) -> str:
 
 def _class(name: str) -> str:
     options = "   :members:\n   :inherited-members: object\n"
+    options += f"   :exclude-members: {', '.join(_INNER)}\n" if name == "binlogkit.Log" else ""
     return _directive(f".. autoclass:: {name}\n{options}")
 
 

@@ -14,6 +14,7 @@ import binlogkit as bk
 from binlogkit.errors import BinlogKitError, InputError
 from binlogkit.log.index import Joined, Part, Position, parts_of
 from binlogkit.log.states.history import History
+from binlogkit.log.streams import view_log, viewed
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 from binlogkit_fixtures import golden
@@ -36,7 +37,7 @@ def opened(request: pytest.FixtureRequest, written: Callable[[Input], list[str]]
 
 
 def _read(log: bk.Log) -> Reading:
-    return log.view()
+    return view_log(log)
 
 
 @pytest.mark.sampled(16, 24)
@@ -62,7 +63,7 @@ def test_what_happened_to_tables_is_what_one_reading_tells(opened: Any) -> None:
     parts = list(parts_of(log.carriers, log.options, segment=1))
     joined = Joined(parts, log.options, happening=True)
     try:
-        log.viewed(history.take)
+        viewed(log, history.take)
     except InputError:
         assert any(part.unreadable for part in parts)
         return

@@ -29,14 +29,8 @@ if TYPE_CHECKING:
     from binlogkit.log.audit import Audit
     from binlogkit.reports.model import Report
 
-# Sections that the report has under their own names.
-_AS_THEY_ARE = (
-    "suspects", "integrity", "summary", "by_table", "by_minute", "by_thread", "largest",
-    "by_statement", "statements", "settings", "limits", "assumes",
-)  # fmt: skip
-
-
-_IN_REPORT = {*_AS_THEY_ARE, "files", "continuity"}
+#: Sections that the report does not have.
+_NOT_IN_REPORT = {"longest", "formats"}
 _NOTHING = {
     "suspects": ": nothing stands out from what is usual in what was read",
     "by_statement": ": the log has no statement texts of what was read "
@@ -90,7 +84,7 @@ def command(**arguments: Any) -> int:
     audit = log.audit(**filters)
     if page.path is not None:
         page.write(_page(log, _masked(audit, page), title, page.chosen(filters), page))
-    read = output.on_terminal and output.columns is None and _IN_REPORT.issuperset(sections)
+    read = output.on_terminal and output.columns is None and _NOT_IN_REPORT.isdisjoint(sections)
     if output.format == "table" and (read or not sections):
         if page.path is None:
             from binlogkit.reports.text import write, write_sections
@@ -148,20 +142,10 @@ def _masked(audit: Audit, page: Page) -> Audit:
 
 
 def report_of(audit: Audit, title: str | None, only: Sequence[str] = (), **more: Any) -> Report:
-    """The evidence report of an audit, of some sections if named; ``more``: see Evidence."""
-    from binlogkit.reports.evidence import Evidence, evidence_report
+    """The evidence report of an audit, of some sections if named; ``more``: as for it."""
+    from binlogkit.reports.evidence import evidence_report
 
-    s: dict[str, Any] = {
-        name: table for name, table in audit.sections.items() if not only or name in only
-    }
-    files, whole = s.get("files"), not only and len(audit.files) > 1
-    return evidence_report(
-        Evidence(
-            title=title or "What this binary log shows",
-            files=None if files is None else files.drop_columns(["ok", "bad", "none"]),
-            continuity=s.get("continuity") if whole or only else None,
-            checksums=None if files is None else files.select(["file", "ok", "bad", "none"]),
-            **{name: s[name] for name in _AS_THEY_ARE if name in s},
-            **more,
-        )
-    )
+    shown = {name: table for name, table in audit.sections.items() if not only or name in only}
+    if not only and len(audit.files) < 2:
+        del shown["continuity"]
+    return evidence_report(shown, title or "What this binary log shows", **more)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from binlogkit.cli.help import Command
+from binlogkit.cli.judges import Subject, judge_name, judges_of, lines_of_file
 from binlogkit.cli.options import (
     input_options,
     open_input,
@@ -22,13 +19,11 @@ from binlogkit.cli.options import (
 )
 from binlogkit.cli.pages import page_of, page_options
 from binlogkit.cli.status import FINDINGS, WELL, complain, note, status_of
-from binlogkit.errors import InputError, UsageError
+from binlogkit.errors import UsageError
 
 if TYPE_CHECKING:
     from binlogkit.analyses.conformance import ConformanceResult
-    from binlogkit.log import Log
     from binlogkit.reports.output import Output
-    from binlogkit.sources.carriers import Carrier
 
 
 #: What has no meaning with --rules.
@@ -157,7 +152,7 @@ def command(**arguments: Any) -> int:
     golden, junit = arguments.pop("golden"), arguments.pop("junit")
     named, server = arguments.pop("decoder"), arguments.pop("server")
     baseline = arguments.pop("baseline")
-    lines = () if baseline is None else _lines(baseline)
+    lines = () if baseline is None else lines_of_file(baseline)
     known = read_baseline(line.decode("utf-8", "replace") for line in lines)
     decoded, kind = arguments.pop("decoded"), arguments.pop("decoded_format")
     write_to, allowed = arguments.pop("write_baseline"), arguments.pop("allow_unjudged")
@@ -174,11 +169,11 @@ def command(**arguments: Any) -> int:
         raise UsageError("--against server and --server go together")
     if server is not None and decoded is not None:
         raise UsageError("a server judges no --decoded: it has no rows of its log")
-    subject = _Subject(log, known, decoded, kind, name)
-    judging = _judges(judges, oracle, golden, server)
+    subject = Subject(log, known, decoded, kind, name)
+    judging = judges_of(judges, oracle, golden, server)
     result = merge([against(subject, carrier) for against in judging for carrier in log.carriers])
     differences = result.differences.to_pylist()
-    judge = " and ".join(_called(judge, oracle) for judge in judges)
+    judge = " and ".join(judge_name(judge, oracle) for judge in judges)
     shown = [page.difference(one) for one in differences]
     whole = explained or page.masked
     tell(verdict_lines(result.summary, shown, judge, name, explained=whole), result)
@@ -224,53 +219,6 @@ def _by_rules(arguments: dict[str, Any], declared: tuple[str, ...]) -> int:
     return max(FINDINGS if count else WELL, status_of(log))
 
 
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """What is judged: a log's events and rows as ``decoded`` has them in the format ``kind``, or as
-    we have them, where these are None; ``name``: of the decoder; ``known``: differences to leave
-    out."""
-
-    log: Log
-    known: list[dict[str, Any]]
-    decoded: str | None
-    kind: str | None
-    name: str
-
-    def records(self, carrier: Carrier) -> tuple[Any, Any, list[Any]]:
-        """The events, rows and schemas to judge; our rows are batches.
-
-        Progress is that of the events, which are read as the judge proceeds.
-        """
-        from binlogkit.analyses.conformance import RowWindows, parse_decoded
-        from binlogkit.cli.progress import unwatched
-        from binlogkit.log import Log
-
-        options = self.log.options
-        aside = Log([unwatched(carrier)], options)
-        schemas: list[Any] = list(aside.table_schemas())
-        if self.decoded is None or self.kind is None:
-            rows = RowWindows(aside.row_windows())
-            return Log([carrier], options).event_records(), rows, schemas
-        theirs = parse_decoded(_lines(self.decoded), self.kind)
-        return theirs.events, theirs.rows, list(theirs.schemas) or schemas
-
-
-_Judge = Callable[[_Subject, "Carrier"], "ConformanceResult"]
-
-
-def _judges(
-    names: Sequence[str], oracle: Any, golden: Path | None, server: str | None
-) -> Iterator[_Judge]:
-    for name in dict.fromkeys(names):
-        if name == "golden":
-            yield partial(_by_golden, golden)
-        elif name == "server":
-            assert server is not None
-            yield _ServerJudge(server)
-        else:
-            yield partial(_by_mysqlbinlog, oracle)
-
-
 def _write(records: Sequence[Mapping[str, Any]], output: Output, decoder: str, judge: str) -> None:
     """The records; a table for people has what the sides are called, no column that is empty, and
     on a terminal no proofs."""
@@ -289,118 +237,7 @@ def _write(records: Sequence[Mapping[str, Any]], output: Output, decoder: str, j
     write_records(records, output, names=COLUMNS)
 
 
-def _called(judge: str, oracle: Any) -> str:
-    if judge == "server":
-        return "the server"
-    return "the expected lines" if judge == "golden" else f"mysqlbinlog {oracle.version or ''}"
-
-
-def _by_mysqlbinlog(oracle: Any, subject: _Subject, carrier: Carrier) -> ConformanceResult:
-    """One log's comparison with mysqlbinlog."""
-    from binlogkit.analyses.conformance import TextBlocks, against_mysqlbinlog
-    from binlogkit.cli.progress import unwatched
-    from binlogkit.log.stored_events import stored_events
-    from binlogkit.sources.mysqlbinlog import read_blocks
-
-    aside = unwatched(carrier)
-    with _as_file(aside) as path:
-        return against_mysqlbinlog(
-            *subject.records(carrier), TextBlocks(read_blocks(path, using=oracle)),
-            file=carrier.name, baseline=subject.known, stored=stored_events(aside),
-            decoder=subject.name,
-        )  # fmt: skip
-
-
-def _by_golden(folder: Path | None, subject: _Subject, carrier: Carrier) -> ConformanceResult:
-    """One log's comparison with its expected lines.
-
-    A golden log's tables and XA transactions may begin in an earlier log, so all are read together.
-    """
-    from binlogkit.analyses.conformance import against_golden
-    from binlogkit.log.stored_events import field_bytes
-    from binlogkit.sources.expected import expected_lines
-
-    place, log = Path(carrier.name), subject.log
-    where = place.parent if folder is None else folder
-    schemas: list[Any] = list(log.table_schemas())
-    if subject.decoded is None:
-        events: Any = (e for e in log.event_records() if e["file"] == carrier.name)
-        rows: Any = (r for r in log.row_records() if r["file"] == carrier.name)
-    else:
-        events, rows, own = subject.records(carrier)
-        schemas = own or schemas
-    return against_golden(
-        events, rows, schemas, expected_lines(where, "events", place.name),
-        expected_lines(where, "rows", place.name), file=carrier.name, baseline=subject.known,
-        decoder=subject.name, field_bytes=partial(field_bytes, log, carrier),
-    )  # fmt: skip
-
-
-class _ServerJudge:
-    """Compares logs with the server that wrote them; after the last one, their tables."""
-
-    def __init__(self, server: str) -> None:
-        self._server = server
-        self._ends: dict[str, int] = {}
-
-    def __call__(self, subject: _Subject, carrier: Carrier) -> ConformanceResult:
-        """One log's comparison."""
-        from binlogkit.analyses.conformance.against_server import against_server
-        from binlogkit.analyses.conformance.server_lines import Line, lines_of
-        from binlogkit.cli.progress import unwatched
-        from binlogkit.constants import EventFlag
-        from binlogkit.log.served import served_tables
-        from binlogkit.log.stored_events import stored_events
-        from binlogkit.rows.series import split_name
-        from binlogkit.sources.server.listed import listed_events
-
-        stem, number = split_name(carrier.name)[1:]
-        if number is None:
-            raise UsageError(f"{carrier.name} has no number, by which its server would know it")
-        aside = unwatched(carrier)
-        with _as_file(aside) as path:
-            size = self._ends[carrier.name] = Path(path).stat().st_size
-        first = next(stored_events(aside), None)
-        relay = first is not None and bool(first.raw.header.flags & EventFlag.RELAY_LOG)
-        listed = listed_events(self._server, f"{stem}.{number:06}", relay=relay)
-        last = len(self._ends) == len(subject.log.carriers) and not relay
-        return against_server(
-            lines_of(stored_events(carrier), relay=relay),
-            (Line.shown(*one) for one in listed),
-            served_tables(subject.log, self._server, self._ends) if last else (),
-            file=carrier.name, end=size, baseline=subject.known,
-        )  # fmt: skip
-
-
 def tell(lines: Iterable[str], result: ConformanceResult) -> None:
     """The verdict, on standard error."""
     for line in lines:
         (complain if result.summary.exit_status else note)(line)
-
-
-@contextmanager
-def _as_file(carrier: Carrier) -> Iterator[str]:
-    """The log as a plain file, as mysqlbinlog needs it."""
-    path = Path(carrier.name)
-    with carrier.open() as plain:
-        head = plain.read(4)
-        if path.is_file():
-            with path.open("rb") as stored:
-                if stored.read(4) == head:
-                    yield str(path)
-                    return
-        with TemporaryDirectory(prefix="binlogkit-") as folder:
-            copy = Path(folder) / "log"
-            with copy.open("wb") as file:
-                file.write(head)
-                while chunk := plain.read(1 << 20):
-                    file.write(chunk)
-            yield str(copy)
-
-
-def _lines(path: str) -> Iterator[bytes]:
-    try:
-        with Path(path).open("rb") as file:
-            yield from file
-    except OSError as exc:
-        raise InputError(path, f"cannot be read: {exc}") from exc

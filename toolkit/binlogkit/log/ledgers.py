@@ -12,6 +12,7 @@ from binlogkit.errors import DamageError
 from binlogkit.frames.fields.field import to_table
 from binlogkit.frames.fields.ledger import AUDIT_FINDING
 from binlogkit.log.states.images.checks import ImageChecks
+from binlogkit.log.streams import Streams, view_log
 from binlogkit.log.verify import FindingStream, Verification, verify_log
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
@@ -20,7 +21,6 @@ from binlogkit.rows.soundness import Grade
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.log.streams import Streams
     from binlogkit.rows.window import Window
     from binlogkit.sources.carriers import Carrier
 
@@ -101,7 +101,7 @@ def read_ledgers(log: Streams, carriers: list[Carrier], **filters: Unpack[Filter
     except DamageError as error:
         # Events after it were taken with their windows: re-read what came before it.
         lists = _Lists(wanted)
-        log.view(lists.take, counting=True)
+        view_log(log, lists.take, counting=True)
         if str(error) not in map(str, log.damages):
             log.damages.append(error)
         verification, changes = verify_log(log, images=not filters), activity.finish()

@@ -14,7 +14,7 @@ from binlogkit.errors import UsageError
 from binlogkit.log.filter_warnings import warn_of_unknown, warn_of_unmet
 from binlogkit.log.signatures import name_all
 from binlogkit.log.states.point import PointArgs, TableArgs
-from binlogkit.log.streams import Streams
+from binlogkit.log.streams import Streams, viewed
 from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs, check_names
 from binlogkit.rows.filters import written_table_name
 
@@ -237,11 +237,11 @@ class Log(Streams):
 
     def table_schemas(self) -> list[TableSchema]:
         """Every version of every table with row changes."""
-        return [schema for versions in self.viewed().schemas.values() for schema in versions]
+        return [schema for versions in viewed(self).schemas.values() for schema in versions]
 
     def table_pairs(self) -> list[tuple[str, str]]:
         """(db, table) of every table with row changes, sorted."""
-        return sorted(self.viewed().schemas)
+        return sorted(viewed(self).schemas)
 
     def table_names(self) -> list[str]:
         """The tables with row changes that pass the filters: ``db.table``, quoted where needed."""

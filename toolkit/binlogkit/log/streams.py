@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from binlogkit.frames.statements import Boundaries, Statements
     from binlogkit.frames.transactions import Transactions
     from binlogkit.log.index import Joined
     from binlogkit.log.index.part import Part
@@ -335,7 +336,7 @@ class Streams:
 
             return joined_transactions(*kept, wanted, self.files)
         if not wanted.where:
-            self.view(transactions.take, counting=True, sources=wanted.sources)
+            view_log(self, transactions.take, counting=True, sources=wanted.sources)
             return transactions.finish(wanted, self.files)
         touching = self._touching(wanted, transactions)
         return those(transactions.finish(wanted, self.files), touching)
@@ -375,56 +376,37 @@ class Streams:
             found.update(batch.batch.column("tx").unique().to_pylist())
         return found
 
-    def view(
-        self,
-        *take: Callable[..., object],
-        counting: bool = False,
-        sources: frozenset[str] = frozenset(),
-    ) -> Reading:
-        """Read the log once for views; see :func:`view`."""
-        reading = self.reading()
-        reading.sources = sources
-        self.unreadable = view(reading, *take, counting=counting)
-        return reading
-
-    def viewed(
-        self, *take: Callable[..., object], sources: frozenset[str] = frozenset()
-    ) -> Reading:
-        """A reading that views have taken; raises for a log that cannot be read."""
-        reading = self.view(*take, sources=sources)
-        if self.unreadable is not None:
-            raise self.unreadable
-        return reading
-
     def statement_table(self, wanted: Filters) -> pa.Table:
         """The statements that the log holds as text, in Arrow."""
         from binlogkit.frames.statements import Statements
 
-        if self.index is not None and wanted == Filters(sources=wanted.sources):
-            from binlogkit.log.index.transactions import joined_statements
-
-            kept = self._kept(wanted.sources, "statements")
-            found = None if kept is None else joined_statements(*kept, wanted.sources)
-            if found is not None:
-                return found
-        statements = Statements(wanted)
-        self.viewed(statements.take, sources=wanted.sources)
-        return statements.finish()
+        return self._from_texts(Statements(wanted), wanted)
 
     def boundary_table(self, wanted: Filters) -> pa.Table:
         """The boundaries in Arrow."""
         from binlogkit.frames.statements import Boundaries
 
-        if self.index is not None and wanted == Filters(sources=wanted.sources):
-            from binlogkit.log.index.transactions import joined_boundaries
+        return self._from_texts(Boundaries(wanted), wanted)
 
-            kept = self._kept(wanted.sources, "transactions", "statements", happening=True)
-            found = None if kept is None else joined_boundaries(*kept, wanted.sources, self.files)
-            if found is not None:
-                return found
-        boundaries = Boundaries(wanted)
-        self.viewed(boundaries.take, sources=wanted.sources)
-        return boundaries.finish()
+    def _from_texts(self, made: Statements | Boundaries, wanted: Filters) -> pa.Table:
+        """The table that a view makes, from the index where that has all of it."""
+        if self.index is not None and wanted == Filters(sources=wanted.sources):
+            from binlogkit.frames.statements import Boundaries
+            from binlogkit.log.index.transactions import joined_boundaries, joined_statements
+
+            happening = isinstance(made, Boundaries)
+            ledger = ("transactions", "statements")[not happening :]
+            kept = self._kept(wanted.sources, *ledger, happening=happening)
+            if kept is not None:
+                found = (
+                    joined_boundaries(*kept, wanted.sources, self.files)
+                    if happening
+                    else joined_statements(*kept, wanted.sources)
+                )
+                if found is not None:
+                    return found
+        viewed(self, made.take, sources=wanted.sources)
+        return made.finish()
 
     def one_history(self, sources: Iterable[str], what: str) -> None:
         """UsageError: ``what`` is in the logs of several servers that no GTID joins."""
@@ -514,6 +496,29 @@ class Streams:
             if reading.unreadable is None:
                 raise
             self.unreadable = error
+
+
+def view_log(
+    log: Streams,
+    *take: Callable[..., object],
+    counting: bool = False,
+    sources: frozenset[str] = frozenset(),
+) -> Reading:
+    """Read a log once for views; a log that cannot be read is its ``unreadable``."""
+    reading = log.reading()
+    reading.sources = sources
+    log.unreadable = view(reading, *take, counting=counting)
+    return reading
+
+
+def viewed(
+    log: Streams, *take: Callable[..., object], sources: frozenset[str] = frozenset()
+) -> Reading:
+    """A reading that views have taken; raises for a log that cannot be read."""
+    reading = view_log(log, *take, sources=sources)
+    if log.unreadable is not None:
+        raise log.unreadable
+    return reading
 
 
 def _column_names(columns: Iterable[str] | None) -> frozenset[str] | None:

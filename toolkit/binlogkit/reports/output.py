@@ -58,8 +58,7 @@ class Output:
 
     ``format``: one of :data:`FORMATS`; ``path``: a file or ``-``; ``columns``: names in order, None
     for all; ``limit``: how many records, 0 for all, by default :data:`SCREENFUL` of a table on a
-    terminal and else all; ``csv_raw``: no guard for spreadsheets; ``live``: write each record at
-    once (following a server), tables included. UsageError: an unknown format.
+    terminal and else all; ``csv_raw``: no guard for spreadsheets. UsageError: an unknown format.
     """
 
     format: str = "table"
@@ -67,7 +66,6 @@ class Output:
     columns: Sequence[str] | None = None
     limit: int | None = None
     csv_raw: bool = False
-    live: bool = False
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -87,7 +85,7 @@ class Output:
     @property
     def most(self) -> int | None:
         """How many records are written, None for all."""
-        default = SCREENFUL if self.on_terminal and not self.live else None
+        default = SCREENFUL if self.on_terminal else None
         return default if self.limit is None else self.limit or None
 
 
@@ -331,7 +329,7 @@ def _object_lines(
 
 def _write_lines(sink: ByteSink, lines: Iterable[str], output: Output) -> int:
     """Write each line; at once if somebody waits for it."""
-    at_once = output.live or is_terminal(output.path)
+    at_once = is_terminal(output.path)
     count = 0
     for line in lines:
         sink.write(line.encode("utf-8"))
@@ -347,7 +345,7 @@ def _write_blocks(sink: ByteSink, batches: Iterable[pa.RecordBatch], output: Out
     from binlogkit.reports._csv import csv_block
 
     lines = json_lines if output.format == "jsonl" else partial(csv_block, raw=output.csv_raw)
-    at_once = output.live or is_terminal(output.path)
+    at_once = is_terminal(output.path)
     count = 0
     for batch in batches:
         for start in range(0, batch.num_rows, _LINES):  # which bounds the lines in memory
@@ -384,11 +382,11 @@ def _pieces(columns: Sequence[str], rows: Iterator[list[Any]], output: Output) -
         return csv_lines(columns, rows, raw=output.csv_raw, terminal=terminal)
     from binlogkit.reports import _table
 
-    if terminal and not output.live:
+    if terminal:
         return _table.screen_table(
             columns, rows, screen(), min(_table.PAGE, output.most or _table.PAGE)
         )
-    return _table.plain_table(columns, rows, 1 if output.live else _table.PAGE)
+    return _table.plain_table(columns, rows)
 
 
 def write_entries(found: Iterable[Entry], output: Output) -> None:

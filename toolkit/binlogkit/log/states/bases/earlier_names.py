@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from binlogkit.analyses.point_in_time import read_boundaries
 from binlogkit.analyses.point_in_time.way_back import stops_way
 from binlogkit.log.states.history import History
+from binlogkit.log.streams import Streams, viewed
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.filters import Filters, parse_table_name, written_table_name
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.structure import Alteration
     from binlogkit.log.states.bases.bases import Bases
-    from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
 _KEYS = re.compile(r"\b(PRIMARY|UNIQUE)\b", re.IGNORECASE)
@@ -27,7 +27,7 @@ _HARMLESS = ("truncate", "statement_write")
 def boundaries_of(log: Streams, sources: frozenset[str]) -> list[Boundary]:
     """What happened to tables by the logs, from a separate reading without rows."""
     history = History(Filters(sources=sources))
-    log.viewed(history.take, sources=sources)
+    viewed(log, history.take, sources=sources)
     return read_boundaries(history.table(), history.changes)
 
 

@@ -10,6 +10,7 @@ from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.states.bases.bases import Bases
 from binlogkit.log.states.table_state import TableState
+from binlogkit.log.streams import Streams, viewed
 from binlogkit.rows.filter_args import place
 from binlogkit.rows.filters import parse_table_name
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.frames.snapshots.snapshot import Snapshot
-    from binlogkit.log.streams import Streams
 
 
 def bases_of(
@@ -101,7 +101,7 @@ def _columns(log: Streams, tables: Sequence[str]) -> tuple[TableId, list[pa.Fiel
     for one in known.tables() if known is not None else ():
         if one.table == wanted.table and wanted.db in (None, one.db):
             return (one.db, one.table), [column_field(column_of(c)) for c in one.columns]
-    for name, schemas in log.viewed().schemas.items():
+    for name, schemas in viewed(log).schemas.items():
         if name[1] == wanted.table and wanted.db in (None, name[0]):
             return name, [column_field(column) for column in schemas[0].columns]
     raise UsageError(
