@@ -24,10 +24,9 @@ from binlogkit.analyses.conformance.result import ConformanceResult, Differences
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
 from binlogkit.analyses.conformance.rule import EVENT_RULES, not_stored, shown, unexplained
 from binlogkit.analyses.conformance.stored import StoredLog
-from binlogkit.analyses.conformance.stored_fields import not_as_stored
+from binlogkit.analyses.conformance.stored_fields import not_as_stored, stores_text
 from binlogkit.analyses.conformance.stored_header import header_of
 from binlogkit.analyses.conformance.stored_statement import StoredStatement
-from binlogkit.analyses.conformance.stored_texts import stores_text
 from binlogkit.errors import OracleError
 from binlogkit.events.base import Event
 from binlogkit.rows.schema import TableSchema

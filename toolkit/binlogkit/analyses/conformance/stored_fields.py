@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from binlogkit.analyses.conformance.event_fields import our_statement
 from binlogkit.constants import EventType
 from binlogkit.sources.raw import RawEvent
 
@@ -47,6 +48,21 @@ def _written(value: Any, write: _Write) -> bytes | None:
         return write(value)
     except (TypeError, ValueError, AttributeError, OverflowError, KeyError):
         return None
+
+
+def stores_text(raw: RawEvent, fields: Mapping[str, Any]) -> bool:
+    """Whether the names or the statement of ``fields`` are what a TABLE_MAP, a ROWS_QUERY, a QUERY
+    or an EXECUTE_LOAD_QUERY stores."""
+    body, code = raw.body, raw.header.type_code
+    if code == EventType.TABLE_MAP_EVENT:
+        names = (_string(str(fields.get(name))) + b"\0" for name in ("db", "table"))
+        return body.startswith(b"".join(names), _TABLE_ID + _FLAGS)
+    statement = our_statement(fields)
+    if code == EventType.ROWS_QUERY_LOG_EVENT:
+        return body[1:] == statement
+    load = code == EventType.EXECUTE_LOAD_QUERY_EVENT
+    start = _status_end(body, _LOAD_POST_HEADER if load else _QUERY_POST_HEADER)
+    return body[start + body[_DB_LENGTH_AT] + 1 :] == statement
 
 
 # ---- values -------------------------------------------------------------------------------------
@@ -137,12 +153,16 @@ def _told(fields: Mapping[str, Any], name: str, write: _Write, stored: bytes) ->
 def _query(
     body: bytes, fields: Mapping[str, Any], start: int = _QUERY_POST_HEADER
 ) -> Iterator[_Place]:
-    length = int.from_bytes(body[_STATUS_LENGTH_AT:_QUERY_POST_HEADER], "little")
-    end = start + length
+    end = _status_end(body, start)
     yield from _told(fields, "schema", _text, body[end : end + body[_DB_LENGTH_AT]])
     said = fields.get("status_vars")
     if isinstance(said, Mapping) and "repeated" not in said:
         yield from _status(body[start:end], said)
+
+
+def _status_end(body: bytes, start: int) -> int:
+    """Where the status variables end that begin at ``start``."""
+    return start + int.from_bytes(body[_STATUS_LENGTH_AT:_QUERY_POST_HEADER], "little")
 
 
 def _load_query(body: bytes, fields: Mapping[str, Any]) -> Iterator[_Place]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import pairwise
 from operator import or_
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -100,3 +102,12 @@ def _as_batches(changes: Iterable[Any]) -> Iterator[pa.RecordBatch]:
     for item in changes:
         batch = getattr(item, "batch", item)
         yield from to_arrow(batch).to_batches()
+
+
+def pieces(batch: pa.RecordBatch, cuts: npt.ArrayLike) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """A batch in parts, each with its first place: cut at these places, which ascend."""
+    seqs, places = batch["seq"].to_numpy(), np.asarray(cuts, np.int64)
+    between = places[places.searchsorted(seqs[0]) : places.searchsorted(seqs[-1], "right")]
+    edges = sorted({0, len(seqs), *seqs.searchsorted(between).tolist()})
+    for start, stop in pairwise(edges):
+        yield int(seqs[start]), batch.slice(start, stop - start)

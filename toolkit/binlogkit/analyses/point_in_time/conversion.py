@@ -244,9 +244,9 @@ def _converter(old: ColumnDefinition, new: ColumnDefinition) -> _Convert | None:
     if old.type in BYTES and new.type in BYTES:
         return to_bytes(new)
     if old.type == new.type == "enum":
-        return _to_enum(new)
+        return lambda value: value and label_of(value, new, any_case=_by_collation(new))
     if old.type == new.type == "set":
-        return _to_set(new)
+        return lambda value: members_of(value, new, any_case=_by_collation(new))
     return None
 
 
@@ -301,23 +301,20 @@ def to_bytes(new: ColumnDefinition) -> _Convert:
     return lambda value: value[:size].ljust(size, b"\0")
 
 
-def _label(text: str, new: ColumnDefinition) -> Any:
-    """The label of ``new`` for a label; in another case if the collation treats that as equal."""
+def label_of(text: str, new: ColumnDefinition, *, any_case: bool) -> Any:
+    """The label of ``new`` for a label; ``any_case``: one in another case is it, too."""
     if text in new.labels:
         return text
-    if new.collation not in FOLDING:
-        return LOST
     found = [label for label in new.labels if label.lower() == text.lower()]
-    return found[0] if len(found) == 1 else LOST
+    return found[0] if any_case and len(found) == 1 else LOST
 
 
-def _to_enum(new: ColumnDefinition) -> _Convert:
-    return lambda value: _label(value, new) if value else ""
+def members_of(texts: str, new: ColumnDefinition, *, any_case: bool) -> Any:
+    """The same of a SET's labels."""
+    given = texts.split(",") if texts else []
+    labels = {label_of(text, new, any_case=any_case) for text in given}
+    return LOST if LOST in labels else ",".join(x for x in new.labels if x in labels)
 
 
-def _to_set(new: ColumnDefinition) -> _Convert:
-    def convert(value: str) -> Any:
-        labels = {_label(text, new) for text in value.split(",")} if value else set()
-        return LOST if LOST in labels else ",".join(x for x in new.labels if x in labels)
-
-    return convert
+def _by_collation(new: ColumnDefinition) -> bool:
+    return new.collation in FOLDING

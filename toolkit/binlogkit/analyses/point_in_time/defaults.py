@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -24,6 +25,8 @@ from binlogkit.analyses.point_in_time.conversion import (
     TEXTS,
     defined_field,
     implicit_default,
+    label_of,
+    members_of,
     span,
     to_bytes,
     to_decimal,
@@ -201,17 +204,8 @@ def _time(default: str, column: ColumnDefinition) -> Any:
     return -value if sign == "-" else value
 
 
-def _label(default: str, column: ColumnDefinition) -> Any:
-    """A label; the statement succeeded, so a label in another case is the one meant."""
-    if default in column.labels:
-        return default
-    found = [label for label in column.labels if label.lower() == default.lower()]
-    return found[0] if len(found) == 1 else LOST
-
-
-def _members(default: str, column: ColumnDefinition) -> Any:
-    labels = {_label(text, column) for text in default.split(",")} if default else set()
-    return LOST if LOST in labels else ",".join(x for x in column.labels if x in labels)
+#: The statement succeeded, so a label in another case is the one meant.
+_label, _members = (partial(made, any_case=True) for made in (label_of, members_of))
 
 
 _READERS: Mapping[str, _Reader] = {

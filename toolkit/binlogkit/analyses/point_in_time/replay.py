@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses.point_in_time.batches import pieces
 from binlogkit.analyses.point_in_time.before import Before
 from binlogkit.analyses.point_in_time.boundary import Boundary, KeyNames
 from binlogkit.analyses.point_in_time.cascades import Cascades, Waiting
@@ -99,7 +99,7 @@ class Replay:
         readers hand them out in order per table only.
         """
         for name, part in by_table(batch, self.names):
-            for first, piece in self._pieces(part):
+            for first, piece in pieces(part, self._cuts):
                 if len(self.names) == 1 and self.cascades is None:
                     self._changes(first, name, piece)
                 else:
@@ -121,16 +121,6 @@ class Replay:
             self._changes(first, name, piece)
         self._happen_before(None)
         return self.tables.get(self.wanted)
-
-    def _pieces(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The batch in pieces, split at boundaries that remove or add rows."""
-        seqs = batch["seq"].to_numpy()
-        between = self._cuts[
-            self._cuts.searchsorted(seqs[0]) : self._cuts.searchsorted(seqs[-1], "right")
-        ]
-        edges = sorted({0, len(seqs), *seqs.searchsorted(between).tolist()})
-        for start, stop in pairwise(edges):
-            yield int(seqs[start]), batch.slice(start, stop - start)
 
     def _changes(self, first: int, name: TableId, batch: pa.RecordBatch) -> None:
         self._happen_before(first)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from binlogkit.analyses._savepoints import Place, Undone, savepoint_name, undone_mask
 from binlogkit.analyses.continuity import Break, Rows
+from binlogkit.analyses.point_in_time.batches import pieces
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.analyses.point_in_time.forward import COUNTS, LEFT_OUT
@@ -175,26 +175,19 @@ class ImageChecks:
         self._take_batches(found)
 
     def _take_batches(self, found: list[tuple[TableSchema, pa.RecordBatch]]) -> None:
-        pieces = [
-            (int(piece["seq"][0].as_py()), schema, piece)
+        cuts = [boundary.seq for _, boundary in self._boundaries[self._next :]]
+        parts = [
+            (first, schema, piece)
             for schema, batch in found
-            for piece in self._pieces(batch)
+            for first, piece in pieces(batch, cuts)
         ]
         waiting, self._open = self._open, []
         for schema, batch in waiting:
             self._decide(schema, batch)
-        for seq, schema, piece in sorted(pieces, key=lambda item: item[0]):
+        for seq, schema, piece in sorted(parts, key=lambda item: item[0]):
             self._happen_before(seq)
             self._take_map(schema, piece)
             self._decide(schema, piece)
-
-    def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        seqs = batch["seq"].to_numpy()
-        waiting = self._boundaries[self._next :]
-        cuts = [b.seq for _, b in waiting if seqs[0] <= b.seq <= seqs[-1]]
-        edges = sorted({0, len(seqs), *seqs.searchsorted(cuts).tolist()})
-        for start, stop in pairwise(edges):
-            yield batch.slice(start, stop - start)
 
     # ---- rows ---------------------------------------------------------------------------------
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.log.states.life.reading import Kept
     from binlogkit.rows.schema import TableDefinition
@@ -44,25 +41,16 @@ def doubtful(boundary: Boundary, *, mine: bool) -> str | None:
     return "unknown_ddl" if lost or boundary.action not in known else None
 
 
-def pieces(batch: pa.RecordBatch, cuts: Sequence[int]) -> Iterator[pa.RecordBatch]:
-    """A batch in parts, cut at these places."""
-    seqs = batch["seq"].to_numpy()
-    between = [cut for cut in cuts if seqs[0] <= cut <= seqs[-1]]
-    edges = sorted({0, len(seqs), *seqs.searchsorted(between).tolist()})
-    for start, stop in pairwise(edges):
-        yield batch.slice(start, stop - start)
-
-
 def changes_in(
     kept: Kept, definitions: list[tuple[int, TableDefinition | None]]
 ) -> Iterator[tuple[int, dict[str, Any], str | None, str | None, list[str]]]:
     """Changes as records, with their places, keys, and the table's columns."""
+    from binlogkit.analyses.point_in_time.batches import pieces
     from binlogkit.analyses.point_in_time.defaults import with_defaults
     from binlogkit.frames.records import struct_records
 
     start = 0
-    for piece in pieces(kept.batch, [seq for seq, _ in definitions]):
-        seq = int(piece["seq"][0].as_py())
+    for seq, piece in pieces(kept.batch, [seq for seq, _ in definitions]):
         definition = [found for since, found in definitions if since < seq][-1]
         batch = piece if definition is None else with_defaults(piece, definition)
         records = batch.select(FROM_BATCH).to_pylist()

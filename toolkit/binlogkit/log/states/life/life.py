@@ -17,7 +17,7 @@ from binlogkit.log.states.doubts import doubt, doubts_of, noted, of_gaps, with_m
 from binlogkit.log.states.forwards import full_name, transactional_of
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.images.contradictions import Contradiction, unlogged
-from binlogkit.log.states.life.events import FROM_BATCH, changes_in, doubtful, pieces, written
+from binlogkit.log.states.life.events import FROM_BATCH, changes_in, doubtful, written
 from binlogkit.log.states.point import TableArgs
 from binlogkit.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.filter_args import check_names, texts
@@ -230,6 +230,7 @@ class _Looking:
         return gathered
 
     def _again(self, identity: Identity, tracked: set[str] | None) -> Candidates:
+        from binlogkit.analyses.point_in_time.batches import pieces
         from binlogkit.log.states.forwards import changes_of
         from binlogkit.log.states.life.reading import Candidates
 
@@ -237,8 +238,8 @@ class _Looking:
         folded = self._reading.history.folded
         for batch in changes_of(self._log, set(identity.names), self._sources):
             name = table_of(batch)
-            for piece in pieces(batch, identity.since):
-                there, key = identity.at(int(piece["seq"][0].as_py()))
+            for seq, piece in pieces(batch, identity.since):
+                there, key = identity.at(seq)
                 if there == (small_name(name) if folded else name):
                     gathered.take(piece, key, written_table_name(*name))
         return gathered

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from binlogkit.analyses.conformance.stored_texts import stores_text
+from binlogkit.analyses.conformance.stored_fields import stores_text
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
