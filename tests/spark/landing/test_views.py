@@ -10,10 +10,12 @@ import duckdb
 import pytest
 
 from binlogkit.cli import run
+from binlogkit.errors import InputError
+from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing import current, landed
 from binlogkit.spark.landing.journal import read_landed
 from binlogkit.spark.landing.reading import folders
-from binlogkit.spark.landing.shape import landed_name
+from binlogkit.spark.landing.shape import landed_name, own_fields
 from binlogkit.spark.landing.views import VIEWS, _shown_names
 from binlogkit_fixtures import golden
 
@@ -78,6 +80,74 @@ def test_views_are_the_tables(cell: str, scenario: str, tmp_path: Path) -> None:
         (count,) = connection.execute(f"SELECT count(*) FROM {quoted}").fetchone() or (0,)
         counts += count * name.endswith("$changes")
     assert counts == sum(read_landed(lake)["rows"].to_pylist())
+
+
+def at(connection: duckdb.DuckDBPyConnection, table: str, micros: int) -> list[str]:
+    """The rows of a table as of a time, without their order."""
+    db, name = (part.replace('"', '""') for part in landed_name(table))
+    found = connection.sql(f'SELECT * FROM "{db}"."{name}$at"(make_timestamptz({micros}))')
+    return sorted(map(repr, found.to_arrow_table().to_pylist()))
+
+
+@pytest.mark.parametrize(
+    ("cell", "scenario", "least"),
+    [
+        ("8.0-row-full", "incident", 6),
+        pytest.param("8.0-row-full", "types", 20, marks=pytest.mark.slow),
+        pytest.param("8.0-row-noblob", "transactions", 2, marks=pytest.mark.slow),
+        pytest.param("9-row-full", "keys", 10, marks=pytest.mark.slow),
+        pytest.param("8.0-row-full", "ddl", 10, marks=pytest.mark.slow),
+    ],
+)
+def test_rows_as_they_were(cell: str, scenario: str, least: int, tmp_path: Path) -> None:
+    """Those of the server's time at a mark are the current ones of a log that ends there."""
+    case = golden.case(cell, scenario)
+    lands([*case.binlogs], tmp_path / "lake", "--current")
+    connection, same = opened(tmp_path / "lake"), 0
+    for i, mark in enumerate(case.manifest.marks):
+        logs = tmp_path / f"logs-{i}"
+        logs.mkdir()
+        for log in case.binlogs:
+            if log.name <= mark.file:
+                data = log.read_bytes()
+                end = mark.pos if log.name == mark.file else len(data)
+                (logs / log.name).write_bytes(data[:end])
+        lands([*logs.iterdir()], tmp_path / f"lake-{i}", "--current")
+        for table in (written_table_name(*name.split(".", 1)) for name in mark.tables):
+            try:
+                rows = at(connection, table, mark.commit_clock)
+                expected = current(tmp_path / f"lake-{i}", table)
+            except (duckdb.CatalogException, duckdb.InvalidInputException, InputError):
+                continue
+            names = [*(one.name for one in own_fields(expected.schema)), "_cells"]
+            own = expected.select(names).to_pylist()
+            assert rows == sorted(map(repr, own)), (table, mark.name)
+            same += 1
+    assert same >= least
+
+
+@pytest.mark.slow
+def test_rows_as_they_were_are_refused_where_they_do_not_follow(tmp_path: Path) -> None:
+    case = golden.case("8.0-row-minimal", "keys")
+    lands([*case.binlogs], tmp_path / "keys", "--current")
+    connection, begin = opened(tmp_path / "keys"), case.manifest.marks[0].commit_clock
+    with pytest.raises(duckdb.InvalidInputException, match=r"pk as of before .*: CREATE TABLE"):
+        at(connection, "keyed.pk", 0)
+    with pytest.raises(duckdb.InvalidInputException, match="a before image is not whole"):
+        at(connection, "keyed.unique_two", begin)
+    with pytest.raises(duckdb.InvalidInputException, match="it has no key"):
+        at(connection, "keyed.nokey", begin)
+
+    [log] = golden.case("8.0-row-full", "incident").binlogs
+    growing = tmp_path / log.name
+    growing.write_bytes(log.read_bytes()[:44450])  # where a transaction ends
+    lands([growing], tmp_path / "lake", "--current")
+    now = 1 << 52
+    assert at(opened(tmp_path / "lake"), "shop.orders", now)
+    growing.write_bytes(log.read_bytes())
+    lands([growing], tmp_path / "lake")  # the current rows stay behind
+    with pytest.raises(duckdb.CatalogException):
+        at(opened(tmp_path / "lake"), "shop.orders", now)
 
 
 def test_what_does_not_count_is_not_read(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
 
 #: Findings of a state that do not prevent merging into it.
-_HARMLESS = {"altered", "no_beginning"}
+HARMLESS = {"altered", "no_beginning"}
 _ATTEMPTS = 20
 
 
@@ -80,7 +80,7 @@ def keep_current(
     needed()
     for _ in range(_ATTEMPTS):
         try:
-            now = _Now(Path(out))
+            now = Now(Path(out))
             wanted = [landed_name(table) for table in tables] or now.names()
             return [now.keep(name, merge) for name in wanted]
         except Moved:
@@ -100,7 +100,7 @@ def current(out: str | Path, table: str) -> pa.Table:
     return read(folder)
 
 
-class _Now:
+class Now:
     """A landing in which every begun batch has landed."""
 
     def __init__(self, out: Path) -> None:
@@ -150,7 +150,7 @@ class _Now:
         if known is not None and last >= self._number:
             return _unchanged(table, known)
         new = _New(self, name, table, last)
-        alike = known is not None and all(known.get(n) == new.told[n] for n in ("gaps", "masks"))
+        alike = known is not None and new.alike(known)
         if known is not None and new.nothing and alike:
             return _unchanged(table, known)
         found = None
@@ -159,6 +159,15 @@ class _Now:
         if found is None:
             found = self._replayed(name, folder, new)
         return found
+
+    def is_fresh(self, name: TableId) -> bool:
+        """Whether a table's current state has all that has landed of it."""
+        folder = self.out / current_folder(name)
+        last, known = last_batch(folder), known_of(folder)
+        if known is None or last >= self._number:
+            return known is not None
+        new = _New(self, name, written_table_name(*name), last)
+        return new.nothing and new.alike(known)
 
     # ---- from all that has landed ---------------------------------------------------------------
 
@@ -240,7 +249,7 @@ def _unchanged(table: str, known: Mapping[str, Any]) -> Kept:
 class _New:
     """What landed of a table after a batch."""
 
-    def __init__(self, now: _Now, name: TableId, table: str, last: int) -> None:
+    def __init__(self, now: Now, name: TableId, table: str, last: int) -> None:
         self._now, self._name, self._table, self._last = now, name, table, last
         self._ledger = now.ledger
         own = now.landed.filter(pc.equal(now.landed["table"], table))
@@ -309,12 +318,16 @@ class _New:
         masks = [mask.text for mask in self._ledger.masks.masks]
         return {"gaps": self.gaps, "masks": masks}
 
+    def alike(self, known: Mapping[str, Any]) -> bool:
+        """Whether the same gaps and masks are known."""
+        return all(known.get(name) == told for name, told in self.told.items())
+
     def ordinary(self, known: Mapping[str, Any]) -> bool:
         """Whether only row changes came, after what is known, and no other doubts exist."""
         if not known["key"] or self._boundaries:
             return False
         findings = {finding["finding"] for finding in known["findings"]}
-        if findings - _HARMLESS or self.gaps or not self._expected:
+        if findings - HARMLESS or self.gaps or not self._expected:
             return False
         ordinary = self._in_order() and not self._numbered() and not self._struck
         return ordinary and self._all_committed()

@@ -15,9 +15,10 @@ from binlogkit.constants import TableId
 from binlogkit.errors import WriteError
 from binlogkit.log.index.batches import write_whole
 from binlogkit.sources.carriers.carrier import reason_of
+from binlogkit.spark.landing.as_was import AsWas, all_as_was, macro, text
 from binlogkit.spark.landing.journal import read_landed, read_terms
 from binlogkit.spark.landing.merging import known_of, quoted
-from binlogkit.spark.landing.reading import files, folders
+from binlogkit.spark.landing.reading import files, folders, schema_of
 from binlogkit.spark.landing.shape import current_folder, landed_name
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import Since, left_out
@@ -41,9 +42,11 @@ def write_views(out: Path) -> None:
     terms = read_terms(out)
     names = {landed_name(one) for one in read_landed(out)["table"].unique().to_pylist()}
     shown = _shown_names(sorted(names))
-    text = _HEAD + "".join(line for n, one in shown.items() for line in _views(out, n, one, terms))
+    before = all_as_was(out, names)
+    parts = (_views(out, n, one, terms, before.get(n)) for n, one in shown.items())
+    whole = _HEAD + "".join(line for part in parts for line in part)
     try:
-        write_whole(out / VIEWS, text)
+        write_whole(out / VIEWS, whole)
     except OSError as exc:
         raise WriteError(str(out / VIEWS), reason_of(exc)) from exc
 
@@ -71,8 +74,11 @@ def _told_apart(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _views(out: Path, name: TableId, shown: TableId, terms: Sequence[Since]) -> Iterator[str]:
-    """The statements for one table: its changes, and its rows as they are, where they are kept."""
+def _views(
+    out: Path, name: TableId, shown: TableId, terms: Sequence[Since], was: AsWas | None
+) -> Iterator[str]:
+    """The statements for one table: its changes, and its rows as they are and as they were, where
+    they are kept."""
     db, table = shown
     yield f"\nCREATE SCHEMA IF NOT EXISTS {quoted(db)};\n"
     changes = f"{quoted(db)}.{quoted(table + _CHANGES)}"
@@ -83,7 +89,7 @@ def _views(out: Path, name: TableId, shown: TableId, terms: Sequence[Since]) -> 
     ]
     if batches:
         told = f"the terms left the table out: changes of batches {', '.join(batches)} are not here"
-        yield f"COMMENT ON VIEW {changes} IS {_text(told)};\n"
+        yield f"COMMENT ON VIEW {changes} IS {text(told)};\n"
     current = out / current_folder(name)
     if opened(current) is None:
         return
@@ -92,7 +98,10 @@ def _views(out: Path, name: TableId, shown: TableId, terms: Sequence[Since]) -> 
     known = known_of(current) or {}
     if not known.get("determined", True):
         told = "not determined: binlogkit state says why"
-        yield f"COMMENT ON VIEW {view} IS {_text(told)};\n"
+        yield f"COMMENT ON VIEW {view} IS {text(told)};\n"
+    if was is not None:
+        changed = next(folders(out, name))
+        yield macro(name, shown, schema_of(current), schema_of(changed), was)
 
 
 def _view(view: str, places: Sequence[Path]) -> str:
@@ -113,7 +122,7 @@ def _view(view: str, places: Sequence[Path]) -> str:
         if own:
             texts = [n for n in schema.names if n in mixed]
             cast = ", ".join(f"CAST({quoted(n)} AS VARCHAR) AS {quoted(n)}" for n in texts)
-            paths = ",\n  ".join(_text(_pattern(Path(file.path).absolute())) for file in own)
+            paths = ",\n  ".join(text(_pattern(Path(file.path).absolute())) for file in own)
             parted = f", {_PARTITIONS}" if "_day" in schema.names else ""
             parts.append(
                 f"SELECT *{f' REPLACE ({cast})' * bool(texts)} FROM read_parquet([\n  {paths}\n], "
@@ -140,7 +149,3 @@ def _listed(fields: Iterable[pa.Field]) -> str:
 def _pattern(path: Path) -> str:
     """A pattern that only this path matches."""
     return str(path).replace("*", "[*]").replace("?", "[?]")
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,181 @@
+"""Earlier rows of a table in DuckDB: its current rows with later changes taken back.
+
+The first change of a row after the point in time has the row as it was: an insert had none, an
+update or a delete has it as its before image. This is exact after the last thing that is no row
+change (DDL, a statement that wrote rows, a gap); an earlier point is an error that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePath
+from textwrap import shorten
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.point_in_time.boundary import Boundary, lineage, parents
+from binlogkit.constants import TableId
+from binlogkit.errors import InputError
+from binlogkit.frames.flat_cells import flat_name
+from binlogkit.rows.filters import written_table_name
+from binlogkit.sources.log_format import CASCADES_LOGGED
+from binlogkit.spark.landing.current_tables import HARMLESS, Moved, Now
+from binlogkit.spark.landing.ledger import Ledger
+from binlogkit.spark.landing.merging import known_of, quoted
+from binlogkit.spark.landing.reading import folders, schema_of
+from binlogkit.spark.landing.shape import current_folder, own_fields, types_of
+from binlogkit.spark.landing.spans import Landed
+from binlogkit.spark.landing.tables import opened
+from binlogkit.spark.splits.commits import file_number
+
+_SECOND = 1_000_000
+_SAID = 80  # characters of a statement
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class AsWas:
+    """How far back a table's rows follow from its current ones.
+
+    ``since``: microseconds since 1970 UTC, ``sequence``: the first ``_sequence`` that counts, both
+    None if they do not; ``reason``: why not further; ``key``: the columns of its key.
+    """
+
+    since: int | None
+    sequence: bytes
+    reason: str
+    key: tuple[str, ...] = ()
+
+
+def all_as_was(out: Path, names: Iterable[TableId]) -> dict[TableId, AsWas]:
+    """How far back the rows of tables with a current state follow from it, if that is up to date.
+
+    None does while another landing has not ended.
+    """
+    kept = [name for name in names if opened(out / current_folder(name)) is not None]
+    if not kept:
+        return {}
+    try:
+        now = Now(out)
+        return {name: _as_was(now, name) for name in kept if now.is_fresh(name)}
+    except (Moved, InputError):
+        return {}
+
+
+def _as_was(now: Now, name: TableId) -> AsWas:
+    """Of one table."""
+    known = known_of(now.out / current_folder(name)) or {}
+    key = tuple(map(flat_name, known["key"]))
+    findings = {one["finding"] for one in known["findings"]} - HARMLESS
+    if not key or findings:
+        told = f"its rows are not determined ({', '.join(sorted(findings))})"
+        return AsWas(None, b"", told if key else "it has no key")
+    places = [*folders(now.out, name)]
+    if len(places) > 1:
+        return AsWas(None, b"", "its columns had other types before")
+    for folder in (*places, now.out / current_folder(name)):
+        if not {*map(str.lower, key)} <= {*types_of(schema_of(folder))}:
+            return AsWas(None, b"", "its key has changed since its rows were written")
+    ledger = now.ledger
+    layouts = ledger.history.layouts.get(name)
+    above = parents(ledger.boundaries, name, layouts[-1].parents if layouts else ())
+    if above and ledger.history.version < CASCADES_LOGGED:
+        return AsWas(None, b"", f"cascades from {', '.join(above)} are in no log")
+    names = set(lineage(ledger.boundaries, name))
+    own = [b for b in ledger.boundaries if b.may_write or any(map(b.concerns, names))]
+    last = own[-1] if own else None
+    tables = [".".join(one) for one in names]
+    for gap in ledger.gaps:
+        if gap.concerns(tables) and (last is None or gap.seq >= last.seq):
+            return AsWas(None, b"", str(gap))
+    if last is None:
+        return _begun(now, name, key)
+    sequence = _place(ledger, last.file, last.pos)
+    said = shorten(last.statement or last.action, _SAID, placeholder=" …")
+    told = f"{said} ({PurePath(last.file).name}:{last.pos})"
+    return AsWas(_time(ledger, last), sequence, told, key)
+
+
+def _begun(now: Now, name: TableId, key: tuple[str, ...]) -> AsWas:
+    """From the beginning of the first of the logs that have landed of its servers."""
+    table, landed = written_table_name(*name), now.landed
+    sources = {*landed.filter(pc.equal(landed["table"], table))["source"].to_pylist()}
+    spans = Landed(now.spans)
+    own = [
+        span for part in now.ledger.parts if part.head is not None for span in spans.of(part)
+        if span.source in sources
+    ]  # fmt: skip
+    first = min(own, key=lambda span: (span.begun, file_number(span.file)))
+    reason = f"the first log that landed, {first.file}, begins then"
+    return AsWas(first.begun * _SECOND, b"", reason, key)
+
+
+def _time(ledger: Ledger, boundary: Boundary) -> int | None:
+    """When something happened; None if its transaction does not say so."""
+    rows = ledger.transactions.select(["tx", "commit_timestamp", "end_timestamp"])
+    rows = rows.set_column(1, "commit_timestamp", rows["commit_timestamp"].cast(pa.int64()))
+    for row in rows.filter(pc.equal(rows["tx"], boundary.tx)).to_pylist():
+        commit, end = row["commit_timestamp"], row["end_timestamp"]
+        if commit is not None or end is not None:
+            found: int = end * _SECOND if commit is None else commit
+            return found
+    return None
+
+
+def _place(ledger: Ledger, file: str, pos: int) -> bytes:
+    """The smallest ``_sequence`` of a transaction from a position on."""
+    heads = (part.head for part in ledger.parts if file in part.names)
+    begun = next((head.begun for head in heads if head is not None), 0)
+    number = file_number(file)
+    return b"".join((begun.to_bytes(4, "big"), number.to_bytes(4, "big"), pos.to_bytes(8, "big")))
+
+
+def macro(name: TableId, shown: TableId, now: pa.Schema, then: pa.Schema, was: AsWas) -> str:
+    """DuckDB's statement for the function ``TABLE$at``, which has the table's own columns.
+
+    ``now``: the columns of its current state, ``then``: of its changes.
+    """
+    columns = [*(one.name for one in own_fields(now)), "_cells"]
+    landed = {one.lower() for one in then.names}
+    db, table = shown
+    function = f"{quoted(db)}.{quoted(table + '$at')}"
+    current, changes = (f"{quoted(db)}.{quoted(table + end)}" for end in ("", "$changes"))
+    state = f"binlogkit state --table {written_table_name(*name)} --at FILE:POS"
+    head = f"CREATE OR REPLACE MACRO {function}(point) AS TABLE\n"
+    if was.since is None:
+        told = f"{name[1]}: no earlier rows follow from the current ones: {was.reason}; {state}"
+        return head + f"SELECT error({text(told)});\n"
+    since = f"{_EPOCH + timedelta(microseconds=was.since):%Y-%m-%d %H:%M:%S.%f}+00"
+    early = text(f"{name[1]} as of before {since}: {was.reason}; {state}")
+    partial = text(f"{name[1]}: a before image is not whole (binlog_row_image); {state}")
+    first = "min(c._sequence) FILTER (c._commit_timestamp > a.moment)"
+    keys = ", ".join(f"c.{quoted(one)}" for one in was.key)
+    kept = ", ".join(f"n.{quoted(one)}" for one in columns)
+    # A column that no change has was added after all of them.
+    back = ", ".join(f"l.{quoted(one)}" if one.lower() in landed else "NULL" for one in columns)
+    unknown = " OR ".join(f"l.{quoted(one)} IS NULL" for one in was.key)
+    return (
+        f"{head}WITH asked AS (SELECT CAST(point AS TIMESTAMPTZ) AS moment),\n"
+        f"cut AS (SELECT CASE WHEN any_value(a.moment) < TIMESTAMPTZ '{since}'"
+        f" OR {first} < unhex('{was.sequence.hex()}')\n"
+        f"  THEN error({early}) ELSE {first} END AS place\n"
+        f"  FROM asked AS a LEFT JOIN {changes} AS c ON true),\n"
+        # Not by a window: DuckDB's (2.0.1) makes -0.0 in its rows 0.0.
+        f"later AS (SELECT c.* FROM {changes} AS c WHERE c._sequence IN (\n"
+        f"  SELECT min(c._sequence) FROM {changes} AS c, cut WHERE c._sequence >= cut.place\n"
+        f"  GROUP BY {keys}))\n"
+        f"SELECT {kept} FROM {current} AS n\n"
+        f"  ANTI JOIN later USING ({', '.join(map(quoted, was.key))})\n"
+        f"UNION ALL SELECT {back} FROM later AS l WHERE CASE\n"
+        f"  WHEN {unknown} OR l._change_type = 'update_postimage'\n"
+        "  OR len([x FOR x IN l._cells IF x.state = 'not_in_image']) > 0\n"
+        f"  THEN error({partial}) ELSE l._change_type <> 'insert' END;\n"
+    )
+
+
+def text(value: str) -> str:
+    """A text in SQL."""
+    return "'" + value.replace("'", "''") + "'"
