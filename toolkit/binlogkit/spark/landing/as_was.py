@@ -7,11 +7,12 @@ change (DDL, a statement that wrote rows, a gap); an earlier point is an error t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 from textwrap import shorten
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +25,7 @@ from binlogkit.rows.filters import written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
 from binlogkit.spark.landing.current_tables import HARMLESS, Moved, Now
 from binlogkit.spark.landing.ledger import Ledger
-from binlogkit.spark.landing.merging import known_of, quoted
+from binlogkit.spark.landing.merging import quoted
 from binlogkit.spark.landing.reading import folders, schema_of
 from binlogkit.spark.landing.shape import current_folder, own_fields, types_of
 from binlogkit.spark.landing.spans import Landed
@@ -50,24 +51,24 @@ class AsWas:
     key: tuple[str, ...] = ()
 
 
-def all_as_was(out: Path, names: Iterable[TableId]) -> dict[TableId, AsWas]:
+def all_as_was(out: Path, names: Iterable[TableId], now: Now | None = None) -> dict[TableId, AsWas]:
     """How far back the rows of tables with a current state follow from it, if that is up to date.
 
-    None does while another landing has not ended.
+    ``now``: the landing, if it has been read. No rows do while another landing has not ended.
     """
     kept = [name for name in names if opened(out / current_folder(name)) is not None]
     if not kept:
         return {}
     try:
-        now = Now(out)
-        return {name: _as_was(now, name) for name in kept if now.is_fresh(name)}
+        now = now or Now(out)
+        known = {name: now.fresh(name) for name in kept}
+        return {name: _as_was(now, name, told) for name, told in known.items() if told is not None}
     except (Moved, InputError):
         return {}
 
 
-def _as_was(now: Now, name: TableId) -> AsWas:
-    """Of one table."""
-    known = known_of(now.out / current_folder(name)) or {}
+def _as_was(now: Now, name: TableId, known: Mapping[str, Any]) -> AsWas:
+    """Of one table; ``known``: the facts about its current rows."""
     key = tuple(map(flat_name, known["key"]))
     findings = {one["finding"] for one in known["findings"]} - HARMLESS
     if not key or findings:

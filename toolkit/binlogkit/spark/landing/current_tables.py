@@ -77,12 +77,19 @@ def keep_current(
     not installed, a name without a database); InputError: nothing has landed, or not everything in
     the ledger; WriteError.
     """
+    return keep(out, tables, merge=merge, again=again)[0]
+
+
+def keep(
+    out: str | Path, tables: Iterable[str], *, merge: Merge, again: Callable[[], object]
+) -> tuple[list[Kept], Now]:
+    """The same, and the landing as it was then."""
     needed()
     for _ in range(_ATTEMPTS):
         try:
             now = Now(Path(out))
             wanted = [landed_name(table) for table in tables] or now.names()
-            return [now.keep(name, merge) for name in wanted]
+            return [now.keep(name, merge) for name in wanted], now
         except Moved:
             again()
     raise InputError(str(out), "not all that its ledger knows has landed: land again")
@@ -160,14 +167,14 @@ class Now:
             found = self._replayed(name, folder, new)
         return found
 
-    def is_fresh(self, name: TableId) -> bool:
-        """Whether a table's current state has all that has landed of it."""
+    def fresh(self, name: TableId) -> Mapping[str, Any] | None:
+        """The facts about a table's current rows, if these have all that has landed of it."""
         folder = self.out / current_folder(name)
         last, known = last_batch(folder), known_of(folder)
         if known is None or last >= self._number:
-            return known is not None
+            return known
         new = _New(self, name, written_table_name(*name), last)
-        return new.nothing and new.alike(known)
+        return known if new.nothing and new.alike(known) else None
 
     # ---- from all that has landed ---------------------------------------------------------------
 

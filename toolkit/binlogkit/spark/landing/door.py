@@ -20,7 +20,7 @@ from binlogkit.sources.carriers.storage import storage_options as given_options
 from binlogkit.sources.carriers.urls import is_url, natural_key
 from binlogkit.spark.indexing import index_logs
 from binlogkit.spark.landing.compaction import compact as compacted
-from binlogkit.spark.landing.current_tables import keep_current
+from binlogkit.spark.landing.current_tables import keep
 from binlogkit.spark.landing.journal import (
     check_terms,
     last_begun,
@@ -132,18 +132,19 @@ def land_on(
             **sizes,
         )  # fmt: skip
 
-    arrived = lands()
+    arrived, now = lands(), None
     if retry:
         waiting = read_waiting(folder, read_journal(folder)[2])
         arrived = replace(arrived, lost=[one for one in waiting if one.lost])
     if current and last_begun(folder):
         merge = merge_on(spark) if spark is not None and merges(spark) else merge_here
-        arrived = replace(arrived, current=keep_current(folder, merge=merge, again=lands))
+        kept, now = keep(folder, (), merge=merge, again=lands)
+        arrived = replace(arrived, current=kept)
     if compact:
         made = sizes.get("file_bytes", FILE_BYTES)
         arrived = replace(arrived, compacted=compacted(folder, file_bytes=made))
     if arrived.batches or arrived.changed or current or compact or not (folder / VIEWS).exists():
-        write_views(folder)
+        write_views(folder, now)
     return arrived
 
 

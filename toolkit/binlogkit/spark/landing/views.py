@@ -16,6 +16,7 @@ from binlogkit.errors import WriteError
 from binlogkit.log.index.batches import write_whole
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.spark.landing.as_was import AsWas, all_as_was, macro, text
+from binlogkit.spark.landing.current_tables import Now
 from binlogkit.spark.landing.journal import read_landed, read_terms
 from binlogkit.spark.landing.merging import known_of, quoted
 from binlogkit.spark.landing.reading import files, folders, schema_of
@@ -37,12 +38,12 @@ _TYPES = {
 }  # fmt: skip
 
 
-def write_views(out: Path) -> None:
-    """Write the file of a landing. WriteError."""
+def write_views(out: Path, now: Now | None = None) -> None:
+    """Write the file of a landing; ``now``: the landing, if it has been read. WriteError."""
     terms = read_terms(out)
     names = {landed_name(one) for one in read_landed(out)["table"].unique().to_pylist()}
     shown = _shown_names(sorted(names))
-    before = all_as_was(out, names)
+    before = all_as_was(out, names, now)
     parts = (_views(out, n, one, terms, before.get(n)) for n, one in shown.items())
     whole = _HEAD + "".join(line for part in parts for line in part)
     try:
