@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -92,13 +92,15 @@ def folded(texts: Any, collation: str | None) -> Folded:
     exact = plain & usual | np.asarray(texts.is_null())
     if exact.all():
         return Folded(equal, equal, exact, ~every)
-    cells, known = texts.to_pylist(), _known(name)
-    opened = [text is not None and known.fullmatch(text) is None for text in cells]
-    perhaps = [None if text is None else _perhaps(text, name) for text in cells]
-    return Folded(equal, pa.chunked_array([pa.array(perhaps, texts.type)]), exact, np.array(opened))
+    encoded = texts.combine_chunks().dictionary_encode()
+    told = [_perhaps(text, name) for text in encoded.dictionary.to_pylist()]
+    perhaps = pa.array([one or "" for one in told], texts.type).take(encoded.indices)
+    opened = pa.array([one is None for one in told], pa.bool_()).take(encoded.indices)
+    openings = np.asarray(opened.fill_null(False))
+    return Folded(equal, pa.chunked_array([perhaps]), exact, openings)
 
 
-@cache
+@lru_cache(maxsize=256)
 def _known(name: str) -> re.Pattern[str]:
     """Texts of which it is known what they may be equal to."""
     if name in FOLDING and name.split("_")[0] in (*_UNICODE, "utf16le", "latin1", "gb18030"):
@@ -112,7 +114,11 @@ def _known(name: str) -> re.Pattern[str]:
     return re.compile(f"[{_SCRIPTS}]*" if wide else "[ -?A-_a-}]*")
 
 
-def _perhaps(text: str, name: str) -> str:
+@lru_cache(maxsize=1 << 16)
+def _perhaps(text: str, name: str) -> str | None:
+    """The same for texts that may be equal; None for one that is open."""
+    if _known(name).fullmatch(text) is None:
+        return None
     if name == "latin1_swedish_ci":
         text = text.translate(_NORDIC)
     for _ in range(2):
