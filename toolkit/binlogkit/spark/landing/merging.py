@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from binlogkit.errors import WriteError
-from binlogkit.spark.landing.tables import APPLICATION, opened
+from binlogkit.spark.landing.tables import APPLICATION, CONFIGURATION, opened
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -64,6 +64,7 @@ def write_anew(folder: Path, rows: pa.Table, number: int, known: Mapping[str, An
         write_deltalake(
             str(folder) if table is None else table, rows, mode="overwrite",
             schema_mode="overwrite", commit_properties=_properties(number, known),
+            configuration=CONFIGURATION if table is None else None,
         )  # fmt: skip
     except CommitFailedError:  # another one was faster
         return False

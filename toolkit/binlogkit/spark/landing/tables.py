@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 #: The application whose transactions number batches.
 APPLICATION = "binlogkit"
 _ATTEMPTS = 100
+#: A checkpoint every ten commits, by default every hundred: opening a table reads those since.
+CONFIGURATION = {"delta.checkpointInterval": "10"}
 #: What a path for deltalake (1.6.6) cannot have: it decodes escapes, and takes the rest for syntax.
 _UNTAKEN = re.compile(r"[\x00-\x1f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 
@@ -74,8 +76,9 @@ def make(folder: Path, schema: pa.Schema, partitions: Sequence[str]) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     create_table_with_add_actions(
-        str(folder), Schema.from_arrow(schema), [], mode="ignore", partition_by=[*partitions]
-    )
+        str(folder), Schema.from_arrow(schema), [], mode="ignore", partition_by=[*partitions],
+        configuration=CONFIGURATION,
+    )  # fmt: skip
 
 
 def widen(folder: Path, fields: Sequence[pa.Field]) -> None:

@@ -1,0 +1,29 @@
+"""Delta tables of a landing: what opening one of many commits reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+
+from binlogkit.spark.landing.merging import known_of, write_anew
+from binlogkit.spark.landing.tables import commit, last_batch, make
+
+
+def checkpoint(table: Path) -> int:
+    told = json.loads((table / "_delta_log" / "_last_checkpoint").read_text("ascii"))
+    version: int = told["version"]
+    return version
+
+
+def test_opening_reads_few_commits(tmp_path: Path) -> None:
+    """Those since a checkpoint, whatever was committed before."""
+    landed, kept, rows = tmp_path / "landed", tmp_path / "kept", pa.table({"id": [1]})
+    make(landed, rows.schema, [])
+    for batch in range(1, 24):
+        assert commit(landed, batch, [])
+        assert write_anew(kept, rows, batch, {"batch": batch})
+    assert last_batch(landed) == last_batch(kept) == 23
+    assert (checkpoint(landed), checkpoint(kept)) == (19, 19)
+    assert known_of(kept) == {"batch": 23}
