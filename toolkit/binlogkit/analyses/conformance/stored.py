@@ -320,44 +320,36 @@ class StoredLog:
 
     def __init__(self, events: Iterable[Event]) -> None:
         self._events = iter(events)
-        self._ahead: deque[tuple[Key, Event]] = deque()
-        self._maps: dict[int, TableMap] = {}
+        self._ahead: deque[Key] = deque()
+        self._held: dict[Key, tuple[Event, TableMap | None]] = {}  # rows events with their map
+        self._maps: dict[int, TableMap] = {}  # as of the event that was read last
         self._passed: Key = (-1, -1)
 
     def pass_over(self, key: Key) -> None:
         """Events up to ``key`` are asked for no more."""
         self._passed = max(self._passed, key)
-        while self._ahead and self._ahead[0][0] <= self._passed:
+        while self._ahead and self._ahead[0] <= self._passed:
             self._take()
 
-    def _take(self) -> tuple[Key, Event]:
-        key, event = self._ahead.popleft()
-        if isinstance(event.body, TableMap):
-            self._maps[event.body.table_id] = event.body
-        return key, event
+    def _take(self) -> tuple[Key, Event, TableMap | None]:
+        key = self._ahead.popleft()
+        return key, *self._held.pop(key)
 
     def find(self, key: Key) -> Event | None:
         """The event at ``key``, which is not taken."""
-        for place, event in self._ahead:
-            if place >= key:
-                return event if place == key else None
-        while (held := self._read()) is not None:
-            self._ahead.append(held)
-            if held[0] >= key:
-                return held[1] if held[0] == key else None
-            if held[0] <= self._passed:
+        while not self._ahead or self._ahead[-1] < key:
+            if (place := self._read()) is None:
+                return None
+            if place < key and place <= self._passed:
                 self._take()
-        return None
+        found = self._held.get(key)
+        return None if found is None else found[0]
 
     def names(self, key: Key) -> tuple[str, ...] | None:
         """The columns' names of the rows event at ``key``, None where its table map has none."""
-        event = self.find(key)
-        if event is None or not isinstance(event.body, RowsEvent):
+        if self.find(key) is None:
             return None
-        table = self._maps.get(event.body.table_id)
-        for place, held in self._ahead:
-            if place < key and isinstance(held.body, TableMap):
-                table = held.body if held.body.table_id == event.body.table_id else table
+        table = self._held[key][1]
         return None if table is None or table.optional is None else table.optional.column_names
 
     def rows(self, key: Key) -> Iterator[StoredRow]:
@@ -366,17 +358,23 @@ class StoredLog:
         :class:`StoredError`, also while they are read: there is no such event, or no table map.
         """
         while self.find(key) is not None:
-            place, event = self._take()
-            body = event.body
+            place, event, table = self._take()
             if place == key:
-                if not isinstance(body, RowsEvent) or body.table_id not in self._maps:
+                if not isinstance(event.body, RowsEvent) or table is None:
                     raise StoredError("no rows event with its table map")
-                return stored_rows(key, body, self._maps[body.table_id])
+                return stored_rows(key, event.body, table)
         raise StoredError("no event at this position")
 
-    def _read(self) -> tuple[Key, Event] | None:
+    def _read(self) -> Key | None:
         event = next(self._events, None)
         if event is None:
             return None
-        raw = event.raw
-        return (raw.pos, -1 if raw.inner is None else raw.inner), event
+        raw, body, table = event.raw, event.body, None
+        if isinstance(body, TableMap):
+            self._maps[body.table_id] = body
+        elif isinstance(body, RowsEvent):
+            table = self._maps.get(body.table_id)
+        key = (raw.pos, -1 if raw.inner is None else raw.inner)
+        self._ahead.append(key)
+        self._held[key] = event, table
+        return key
