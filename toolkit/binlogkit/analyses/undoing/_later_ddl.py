@@ -54,7 +54,8 @@ class Fate:
     ``name``: its last one; ``renamed``: its columns by their old names; ``gone``: why columns, by
     those names, cannot be written or compared; ``dropped``: the dropped ones; ``refused``: why
     nothing in the table can be; ``written``: where a statement logged as text wrote it; ``added``:
-    the values of earlier rows in columns added since.
+    the values of earlier rows in columns added since; ``generated``: those that became generated
+    columns (True), or are none any more (False).
     """
 
     name: TableId
@@ -64,6 +65,7 @@ class Fate:
     refused: str | None = None
     written: str | None = None
     added: dict[str, Added] = field(default_factory=dict)
+    generated: dict[str, bool] = field(default_factory=dict)
 
     def take(self, boundary: Boundary) -> None:
         """Apply the table's next boundary."""
@@ -87,6 +89,12 @@ class Fate:
             self.renamed[first.get(column, column)] = new
         first |= {new: first.get(old, old) for old, new in done.renamed.items()}
         self._alter_added(done, place)
+        for column, (was, now) in done.changed.items():
+            if was is not None and now is not None and bool(was.generated) != bool(now.generated):
+                old = first.get(column, column)
+                self.generated[old] = bool(now.generated)
+                if now.generated:
+                    self.gone.setdefault(old, f"became a generated column later {place}")
         for column in sorted(done.converted):
             self.gone.setdefault(first.get(column, column), f"was converted later {place}")
 
@@ -158,7 +166,8 @@ class LaterDDL:
 def _under_new_names(fate: Fate) -> Fate:
     gone = {fate.renamed.get(c, c): f"column {c} {why}" for c, why in fate.gone.items()}
     dropped = {fate.renamed.get(c, c) for c in fate.dropped}
-    return replace(fate, gone=gone, dropped=dropped)
+    generated = {fate.renamed.get(c, c): now for c, now in fate.generated.items()}
+    return replace(fate, gone=gone, dropped=dropped, generated=generated)
 
 
 def _named(batch: pa.RecordBatch, fate: Fate) -> pa.RecordBatch:

@@ -59,6 +59,11 @@ class Facts:
     supposed: tuple[str, ...] = ()
     unsure: Mapping[str, str] = field(default_factory=dict)
 
+    def since(self, fate: Fate) -> Facts:
+        """The facts of the table as later DDL left it."""
+        came = {column for column, now in fate.generated.items() if now}
+        return replace(self, generated=self.generated - fate.generated.keys() | came)
+
     @classmethod
     def of(cls, schema: pa.Schema, key: Sequence[str] | None) -> Facts:
         """The facts in a canonical schema. UsageError: column types or the key are not known."""

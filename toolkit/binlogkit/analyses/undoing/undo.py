@@ -130,7 +130,7 @@ def pieces(
         for part, fate in later.parts(_happened(batch.select(_NEEDED), undone)):
             facts, keys = Facts.of(part.schema, None), parents.get(_table(part), ())
             planner = Planner(
-                facts, part.schema, backwards, outcomes, fate, child, keys, blocked,
+                facts.since(fate), part.schema, backwards, outcomes, fate, child, keys, blocked,
                 no_empty.get(_table(part), ()), followed,
             )  # fmt: skip
             found.append(Piece(part, planner.columns))
