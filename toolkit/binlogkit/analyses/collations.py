@@ -76,6 +76,11 @@ def is_text(column: Any) -> bool:
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
+def pads(collation: str) -> bool:
+    """Whether a collation of FOLDING ignores blanks at the end."""
+    return not collation.startswith("utf8mb4_0900")
+
+
 def folded(texts: Any, collation: str | None) -> Folded:
     """``texts``: a chunked array of them; ``collation``: by MySQL's name, None if not known."""
     name = collation or ""
@@ -87,7 +92,7 @@ def folded(texts: Any, collation: str | None) -> Folded:
     plain = np.asarray(pc.match_substring_regex(texts, "^[ -~]*$").fill_null(True))
     if usual:
         small = pc.utf8_lower(texts)
-        small = small if name.startswith("utf8mb4_0900") else pc.utf8_rtrim(small, " ")
+        small = pc.utf8_rtrim(small, " ") if pads(name) else small
         equal = pc.if_else(pa.array(plain), small, texts)
     exact = plain & usual | np.asarray(texts.is_null())
     if exact.all():

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from binlogkit.frames.statements import Boundaries, Statements
     from binlogkit.frames.transactions import Transactions
     from binlogkit.log.index import Joined
     from binlogkit.log.index.part import Part
@@ -380,31 +379,29 @@ class Streams:
         """The statements that the log holds as text, in Arrow."""
         from binlogkit.frames.statements import Statements
 
-        return self._from_texts(Statements(wanted), wanted)
+        if self.index is not None and wanted == Filters(sources=wanted.sources):
+            from binlogkit.log.index.transactions import joined_statements
+
+            kept = self._kept(wanted.sources, "statements")
+            found = None if kept is None else joined_statements(*kept, wanted.sources)
+            if found is not None:
+                return found
+        made = Statements(wanted)
+        viewed(self, made.take, sources=wanted.sources)
+        return made.finish()
 
     def boundary_table(self, wanted: Filters) -> pa.Table:
         """The boundaries in Arrow."""
         from binlogkit.frames.statements import Boundaries
 
-        return self._from_texts(Boundaries(wanted), wanted)
-
-    def _from_texts(self, made: Statements | Boundaries, wanted: Filters) -> pa.Table:
-        """The table that a view makes, from the index where that has all of it."""
         if self.index is not None and wanted == Filters(sources=wanted.sources):
-            from binlogkit.frames.statements import Boundaries
-            from binlogkit.log.index.transactions import joined_boundaries, joined_statements
+            from binlogkit.log.index.transactions import joined_boundaries
 
-            happening = isinstance(made, Boundaries)
-            ledger = ("transactions", "statements")[not happening :]
-            kept = self._kept(wanted.sources, *ledger, happening=happening)
-            if kept is not None:
-                found = (
-                    joined_boundaries(*kept, wanted.sources, self.files)
-                    if happening
-                    else joined_statements(*kept, wanted.sources)
-                )
-                if found is not None:
-                    return found
+            kept = self._kept(wanted.sources, "transactions", "statements", happening=True)
+            told = None if kept is None else joined_boundaries(*kept, wanted.sources, self.files)
+            if told is not None:
+                return told
+        made = Boundaries(wanted)
         viewed(self, made.take, sources=wanted.sources)
         return made.finish()
 

@@ -278,7 +278,7 @@ class Cascades:
         own = _cells_of(rows, fold.definition, key)
         collations = [_collation(fold.definition, c) for c in key.columns]
         found = None if own is None else matches(own, old, collations)
-        if own is None or found is None:
+        if found is None:
             if not struck.unchecked:
                 return False
             found = np.full(len(rows), -1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from binlogkit.analyses.collations import EXACT, FOLDING, PADDED
+from binlogkit.analyses.collations import EXACT, FOLDING, PADDED, pads
 from binlogkit.rows.schema import ColumnDefinition
 
 #: That of one of several constants, which the session decides: they differ by more than case.
@@ -86,7 +86,7 @@ def folded(collation: str | None, *, ordered: bool = False) -> Folded | None:
         return Folded("{}", None)
     if collation in FOLDING or collation == CONSTANTS:
         pattern = _WORDS if ordered else PRINTABLE
-        return Folded("lower({})", pattern, padded=not collation.startswith("utf8mb4_0900"))
+        return Folded("lower({})", pattern, padded=pads(collation))
     if collation in PADDED:
         return Folded("{}", PRINTABLE, padded=True)
     return None

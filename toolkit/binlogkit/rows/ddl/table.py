@@ -19,7 +19,6 @@ _ENGINES = {
     "ndb": "ndbcluster",
     "ndbcluster": "ndbcluster",
 }
-#: The length of a key's part of which only is known that it is not the whole column.
 #: Engines that read foreign keys and forget them (manual, "FOREIGN KEY Constraints").
 _NO_FOREIGN_KEYS = frozenset(
     ("MyISAM", "MEMORY", "MRG_MYISAM", "CSV", "ARCHIVE", "BLACKHOLE", "FEDERATED", "EXAMPLE")

@@ -28,8 +28,8 @@ from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.merging import quoted
 from binlogkit.spark.landing.reading import folders, schema_of
 from binlogkit.spark.landing.shape import current_folder, own_fields, types_of
-from binlogkit.spark.landing.spans import Landed
 from binlogkit.spark.landing.tables import opened
+from binlogkit.spark.splits.changelog import sequence_from
 from binlogkit.spark.splits.commits import file_number
 
 _SECOND = 1_000_000
@@ -104,9 +104,8 @@ def _begun(now: Now, name: TableId, key: tuple[str, ...]) -> AsWas:
     """From the beginning of the first of the logs that have landed of its servers."""
     table, landed = written_table_name(*name), now.landed
     sources = {*landed.filter(pc.equal(landed["table"], table))["source"].to_pylist()}
-    spans = Landed(now.spans)
     own = [
-        span for part in now.ledger.parts if part.head is not None for span in spans.of(part)
+        span for part in now.ledger.parts if part.head is not None for span in now.done.of(part)
         if span.source in sources
     ]  # fmt: skip
     first = min(own, key=lambda span: (span.begun, file_number(span.file)))
@@ -116,10 +115,9 @@ def _begun(now: Now, name: TableId, key: tuple[str, ...]) -> AsWas:
 
 def _time(ledger: Ledger, boundary: Boundary) -> int | None:
     """When something happened; None if its transaction does not say so."""
-    rows = ledger.transactions.select(["tx", "commit_timestamp", "end_timestamp"])
-    rows = rows.set_column(1, "commit_timestamp", rows["commit_timestamp"].cast(pa.int64()))
-    for row in rows.filter(pc.equal(rows["tx"], boundary.tx)).to_pylist():
-        commit, end = row["commit_timestamp"], row["end_timestamp"]
+    own = ledger.transactions.filter(pc.equal(ledger.transactions["tx"], boundary.tx))
+    commits = own["commit_timestamp"].cast(pa.int64()).to_pylist()
+    for commit, end in zip(commits, own["end_timestamp"].to_pylist(), strict=True):
         if commit is not None or end is not None:
             found: int = end * _SECOND if commit is None else commit
             return found
@@ -130,8 +128,7 @@ def _place(ledger: Ledger, file: str, pos: int) -> bytes:
     """The smallest ``_sequence`` of a transaction from a position on."""
     heads = (part.head for part in ledger.parts if file in part.names)
     begun = next((head.begun for head in heads if head is not None), 0)
-    number = file_number(file)
-    return b"".join((begun.to_bytes(4, "big"), number.to_bytes(4, "big"), pos.to_bytes(8, "big")))
+    return sequence_from(begun, file_number(file), pos)
 
 
 def macro(name: TableId, shown: TableId, now: pa.Schema, then: pa.Schema, was: AsWas) -> str:

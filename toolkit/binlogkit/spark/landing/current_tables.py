@@ -49,6 +49,7 @@ from binlogkit.spark.landing.shape import current_folder, landed_name
 from binlogkit.spark.landing.spans import Landed, Span
 from binlogkit.spark.landing.states import LandedStates
 from binlogkit.spark.landing.tables import last_batch, needed, opened
+from binlogkit.spark.splits.changelog import sequence_from
 from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 
 if TYPE_CHECKING:
@@ -129,6 +130,10 @@ class Now:
     @cached_property
     def landed(self) -> pa.Table:
         return read_landed(self.out)
+
+    @cached_property
+    def done(self) -> Landed:
+        return Landed(self.spans)
 
     @cached_property
     def _tables(self) -> list[str]:
@@ -263,9 +268,8 @@ class _New:
         self._sources = set(own["source"].to_pylist())
         later = own.filter(pc.greater(own["batch"], last))
         self._expected = sum(later["rows"].to_pylist())
-        landed = Landed(now.spans)
         self._spans = [
-            (i, sorted(landed.of(part), key=lambda span: span.first))
+            (i, sorted(now.done.of(part), key=lambda span: span.first))
             for i, part in enumerate(self._ledger.parts)
             if part.head is not None
         ]
@@ -386,11 +390,6 @@ class _New:
 
 def _within(span: Span, start: int) -> Within:
     number = file_number(span.file)
-    low, high = (
-        b"".join((
-            span.begun.to_bytes(4, "big"), number.to_bytes(4, "big"), pos.to_bytes(8, "big"),
-        ))
-        for pos in (start, span.stop)
-    )  # fmt: skip
+    low, high = (sequence_from(span.begun, number, pos) for pos in (start, span.stop))
     versions = (number << POSITION_BITS) + start, (number << POSITION_BITS) + span.stop
     return Within(low, high, *versions)

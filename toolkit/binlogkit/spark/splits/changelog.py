@@ -37,6 +37,13 @@ _SEQUENCE = np.dtype(
 SEQUENCE_BYTES = _SEQUENCE.itemsize
 
 
+def sequence_from(begun: int, number: int, commit: int) -> bytes:
+    """The smallest ``_sequence`` of what was committed from a position of a file on."""
+    return b"".join(
+        (begun.to_bytes(4, "big"), number.to_bytes(4, "big"), commit.to_bytes(8, "big"))
+    )
+
+
 def changelog_schema(image: Iterable[pa.Field]) -> pa.Schema:
     """The flat schema of a table whose images have these fields, in types that Spark carries.
 

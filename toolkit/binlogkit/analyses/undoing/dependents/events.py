@@ -83,14 +83,9 @@ class TableChanges:
         return list(self.parts[-1].after)
 
     @property
-    def keys(self) -> list[tuple[str, ...]]:
-        """The primary and unique keys that it has or had."""
-        told = [key for d in self.definitions for key in (d.primary_key, *d.unique_keys)]
-        return [key for key in dict.fromkeys([self.key, *map(tuple, told)]) if key]
-
-    @property
     def uniques(self) -> list[tuple[tuple[str, ...], tuple[int | None, ...]]]:
-        """The same, and how much of each column counts: characters, bytes; None for all."""
+        """The primary and unique keys that it has or had, and how much of each column counts:
+        characters, bytes; None for all."""
         found = dict[tuple[tuple[str, ...], tuple[int | None, ...]], None]()
         found[self.key, (None,) * len(self.key)] = None
         for told in self.definitions:

@@ -255,7 +255,7 @@ def all_links(
 
 def units_of(events: TableChanges, references: Iterable[Reference]) -> list[tuple[str, ...]]:
     """The columns of a table that count as one: those of its keys, and of foreign keys."""
-    units = [*events.keys]
+    units = [key for key, _ in events.uniques]
     for key in references:
         units += [key.columns] * (key.child == events.name)
         units += [key.referenced] * (key.parent == events.name)

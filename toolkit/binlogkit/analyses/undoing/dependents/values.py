@@ -81,7 +81,7 @@ def _chunks(array: Any) -> list[Any]:
 
 def exact_codes(columns: Sequence[Column]) -> Integers:
     """Numbers of rows of these columns, compared byte by byte."""
-    return combined([_codes(column, column.array) for column in columns])
+    return combined([_codes(column) for column in columns])
 
 
 def beginning(column: Column, length: int | None) -> Column:
@@ -102,8 +102,8 @@ def compared(column: Column, collation: str | None) -> Column:
     return replace(column, array=texts.closest, missing=column.missing | texts.open)
 
 
-def _codes(column: Column, array: Any) -> Integers:
-    found = column_codes(array)
+def _codes(column: Column) -> Integers:
+    found = column_codes(column.array)
     if column.special:
         texts = {place: repr(value) for place, value in column.special.items()}
         numbers = {text: i for i, text in enumerate(dict.fromkeys(texts.values()))}
