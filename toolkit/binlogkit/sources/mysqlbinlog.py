@@ -9,6 +9,7 @@ the entry-point group ``binlogkit.mysqlbinlog``: a callable that returns an obje
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shlex
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import entry_points
@@ -153,8 +155,11 @@ def _run(
     except OSError as exc:
         raise OracleError(f"{printable(argv[0])} does not run: {exc}") from exc
     with process:
+        text = cast("BufferedReader", process.stdout)
+        with suppress(OSError, AttributeError):  # where the system has such pipes
+            fcntl.fcntl(text, fcntl.F_SETPIPE_SZ, _BLOCK)
         try:
-            yield from cut(cast("BufferedReader", process.stdout))
+            yield from cut(text)
         except BaseException:
             process.kill()
             raise

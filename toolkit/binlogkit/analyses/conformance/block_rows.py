@@ -59,7 +59,7 @@ class BlockRows:
         for rule, count in block.rules.items():
             self._findings.count(kind, rule, count)
         self._ours.pass_over(block)
-        self._groups.judged(block.keys, block.cells, by_bytes)
+        self._groups.judged(block.last, len(block), block.cells, by_bytes)
         return True
 
     def _in_place(self, block: Block) -> bool:
@@ -67,20 +67,16 @@ class BlockRows:
         are."""
         if not block.alike:
             return False
-        starts = [
-            row for row, key in enumerate(block.keys) if not row or key != block.keys[row - 1]
-        ]
-        for start, end in zip(starts, [*starts[1:], len(block)], strict=True):
-            key = block.keys[start]
-            event = self._groups.event_at(key)
-            if event is None or any(block.value(n, start) != v for n, v in event.values.items()):
+        table = block.table
+        for run in block.runs():
+            event = self._groups.event_at(run.key)
+            if event is None or any(run.told[name] != v for name, v in event.values.items()):
                 return False
             for name in AT_THE_END:
-                event.transaction.claim(name, block.value(name, start), key, block.numbers[start])
-            number = self._groups.next_number(key)
-            if block.numbers[start:end] != list(range(number, number + end - start)):
+                event.transaction.claim(name, run.told[name], run.key, run.number)
+            if run.number != self._groups.next_number(run.key):
                 return False
-            if number == 0 and any(self._groups.misnamed(event, block.table)):
+            if run.number == 0 and any(self._groups.misnamed(event, table)):
                 return False
         return True
 

@@ -43,16 +43,28 @@ _NO_PLACE = 1 << 62  # after every place that a number has
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """The rows of one event in a block: the first one's number in the event, how many there are,
+    and what they say of the event and its transaction."""
+
+    key: Key
+    number: int
+    count: int
+    told: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """Some of the next rows, of one version of a table, and what mysqlbinlog must print of them.
 
-    ``keys``: of each row; ``numbers``: each row's number in its event; ``rules``: how many cells
-    each rule explains; ``digits``: FLOAT cells; ``batch``: the rows; ``alike``: whether all rows of
-    one event say the same of it and of its transaction.
+    ``starts``: the first row of each event; ``keys``, ``numbers``: of those; ``rules``: how many
+    cells each rule explains; ``digits``: FLOAT cells; ``batch``: the rows; ``alike``: whether all
+    rows of one event say the same of it and of its transaction, and are numbered on.
     """
 
     batch: pa.RecordBatch
     text: bytes
+    starts: Numbers
     keys: list[Key]
     numbers: list[int]
     cells: int
@@ -61,11 +73,20 @@ class Block:
     alike: bool
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return int(self.batch.num_rows)
 
-    def value(self, name: str, row: int) -> Any:
-        """A field of a row's record, but for its images."""
-        return self.batch.column(name)[row].as_py()
+    def runs(self) -> Iterator[Run]:
+        """The block's rows, event by event."""
+        firsts = pa.array(self.starts)
+        columns = [self.batch.column(name).take(firsts).to_pylist() for name in _IN_COMMON]
+        counts = np.diff([*self.starts.tolist(), len(self)]).tolist()
+        for *own, key, number, count in zip(*columns, self.keys, self.numbers, counts, strict=True):
+            yield Run(key, number, count, dict(zip(_IN_COMMON, own, strict=True)))
+
+    @property
+    def last(self) -> tuple[Key, int]:
+        """The last row's event, and its number there."""
+        return self.keys[-1], self.numbers[-1] + len(self) - 1 - int(self.starts[-1])
 
     @property
     def table(self) -> tuple[str, str]:
@@ -295,21 +316,24 @@ class _Share:
 
     def _made(self, group: _Group, texts: RowTexts, row: int, start: int, stop: int) -> Block:
         end = row + stop - start
-        keys = zip(self.pos[row:end].tolist(), self.inner[row:end].tolist(), strict=True)
-        one_event = (np.diff(self.pos[row:end]) == 0) & (np.diff(self.inner[row:end]) == 0)
+        pos, inner, number = self.pos[row:end], self.inner[row:end], self.number[row:end]
+        one_event = (np.diff(pos) == 0) & (np.diff(inner) == 0)
+        starts = np.append(0, np.flatnonzero(~one_event) + 1)
+        others = group.others()[start + 1 : stop] | (np.diff(number) != 1)
         rules = {rule: int(counts[start:stop].sum()) for rule, counts in texts.rules.items()}
         return Block(
             batch=group.batch.slice(start, stop - start),
             text=bytes(texts.data[texts.offsets[start] : texts.offsets[stop]]),
-            keys=list(keys),
-            numbers=self.number[row:end].tolist(),
+            starts=starts,
+            keys=list(zip(pos[starts].tolist(), inner[starts].tolist(), strict=True)),
+            numbers=number[starts].tolist(),
             cells=int(texts.cells[start:stop].sum()),
             rules={rule: count for rule, count in rules.items() if count},
             digits=tuple(
                 SingleDigits(d.image, d.column, d.values[start:stop], d.there[start:stop])
                 for d in texts.digits
             ),
-            alike=not (group.others()[start + 1 : stop] & one_event).any(),
+            alike=not (others & one_event).any(),
         )
 
 

@@ -14,7 +14,7 @@ Rows that are at hand as batches are first compared as bytes (block_rows.py).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,16 +127,15 @@ class RowGroups:
             self._both(pair)
         return self._ended and not self._theirs
 
-    def judged(self, keys: Sequence[Key], cells: int, by_bytes: int) -> None:
+    def judged(self, last: tuple[Key, int], rows: int, cells: int, by_bytes: int) -> None:
         """So many rows of ours, which are taken, were compared as bytes; the numbers of all are
-        what they must be."""
-        self.stored.take(len(keys))
-        self.rows += len(keys)
+        what they must be. ``last``: the event and number of the last."""
+        self.stored.take(rows)
+        self.rows += rows
         self.cells += cells
         self.by_bytes += by_bytes
         self._alone.end()
-        for key in keys:
-            self._number = self._own = (key, self.next_number(key))
+        self._number = self._own = last
 
     def event_at(self, key: Key) -> RowEventFacts | None:
         """The rows event at ``key``, if it is the statement's."""
