@@ -35,6 +35,7 @@ AIMS: Mapping[str, tuple[float | None, ...]] = {
     "rows --where": (0.25, 1, 0.25),
     "state": (0.6, 1.5, 1),
     "undo": (2, None, None),
+    "conform": (4, None, None),  # mysqlbinlog's own time included
     "rows(table) to pandas": (None, None, None),
 }
 
@@ -49,6 +50,7 @@ def _commands(table: str, out: str) -> dict[str, tuple[str, ...]]:
         "rows --where": ("rows", "--table", table, "--where", "id=5000", *lines),
         "state": ("state", "--table", table, "--format", "parquet", "--output", out),
         "undo": ("undo", "--table", table, "--op", "delete", "--output", out),
+        "conform": ("conform", "--format", "jsonl", "--output", out),
     }
 
 
