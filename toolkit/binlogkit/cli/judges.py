@@ -77,14 +77,14 @@ def _by_mysqlbinlog(oracle: Any, subject: Subject, carrier: Carrier) -> Conforma
     """One log's comparison with mysqlbinlog."""
     from binlogkit.analyses.conformance import TextBlocks, against_mysqlbinlog
     from binlogkit.cli.progress import unwatched
-    from binlogkit.log.stored_events import stored_events
+    from binlogkit.log.stored_events import UNREAD, stored_events
     from binlogkit.sources.mysqlbinlog import read_blocks
 
     aside = unwatched(carrier)
     with _as_file(aside) as path:
         return against_mysqlbinlog(
             *subject.records(carrier), TextBlocks(read_blocks(path, using=oracle)),
-            file=carrier.name, baseline=subject.known, stored=stored_events(aside),
+            file=carrier.name, baseline=subject.known, stored=stored_events(aside, UNREAD),
             decoder=subject.name,
         )  # fmt: skip
 

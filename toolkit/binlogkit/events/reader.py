@@ -8,7 +8,7 @@ DELETE_FILE (4.0 to 5.0.2); the file's id joins them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -128,22 +128,29 @@ def read_events(
     on_damage: str = "stop",
     sink: Callable[[DamageError], None] | None = None,
     context: ParseContext | None = None,
+    unread: Container[int] = (),
 ) -> Iterator[Event]:
     """Typed events of one log; a payload event is followed by the events inside it.
 
     ``on_damage``: ``stop`` raises :class:`DamageError`; ``report`` gives it to ``sink`` and yields
-    the event as :class:`OpaqueEvent`. ``context``: to be kept up to date with the events.
+    the event as :class:`OpaqueEvent`. ``context``: to be kept up to date with the events;
+    ``unread``: types that are yielded as such, too.
     """
     failed = teller(on_damage, sink)
     parser = EventParser(failed, context)
+
+    def typed(raw: RawEvent) -> Event:
+        if raw.header.type_code in unread:
+            return Event(raw, OpaqueEvent(raw.body))
+        return parser.parse(raw)
+
     for stored in raw_events:
         raw = with_final_code(stored, parser.context)
-        event = parser.parse(raw)
+        event = typed(raw)
         yield event
         if isinstance(event.body, TransactionPayload):
             try:
-                for inner in inner_events(raw, event.body):
-                    yield parser.parse(inner)
+                yield from map(typed, inner_events(raw, event.body))
             except DamageError as error:
                 failed(error)
             except LimitError as error:

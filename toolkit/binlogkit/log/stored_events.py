@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
+from binlogkit.constants import EventType
 from binlogkit.events.base import Event
 from binlogkit.events.reader import read_events
 from binlogkit.sources.log_reader import LogReader
@@ -14,14 +15,22 @@ if TYPE_CHECKING:
     from binlogkit.sources.carriers import Carrier
 
 
-def stored_events(carrier: Carrier) -> Iterator[Event]:
-    """The events of one log, including those inside payloads.
+#: What mysqlbinlog's judge takes from the bytes of these is not what they say.
+UNREAD = frozenset((
+    EventType.QUERY_EVENT, EventType.ROWS_QUERY_LOG_EVENT, EventType.XID_EVENT,
+    EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT, EventType.GTID_TAGGED_LOG_EVENT,
+))  # fmt: skip
+
+
+def stored_events(carrier: Carrier, unread: Container[int] = ()) -> Iterator[Event]:
+    """The events of one log, including those inside payloads; ``unread``: types whose bodies stay
+    bytes.
 
     Damage is skipped: the normal reading reports it, and damaged rows are not judged.
     """
     with carrier.open() as file:
         reader = LogReader(carrier.name, file, on_damage="report", sink=lambda _: None)
-        yield from read_events(reader, on_damage="report", sink=lambda _: None)
+        yield from read_events(reader, on_damage="report", sink=lambda _: None, unread=unread)
 
 
 def field_bytes(log: Streams, carrier: Carrier, pos: int, inner: int | None) -> dict[str, str]:

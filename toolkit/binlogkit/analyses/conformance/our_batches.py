@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,54 +46,60 @@ _NO_PLACE = 1 << 62  # after every place that a number has
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The rows of one event in a block: the first one's number in the event, how many there are,
-    and what they say of the event and its transaction."""
+    """The rows of one event in a block: the first one's number in the event, and what they say of
+    the event and its transaction."""
 
     key: Key
     number: int
-    count: int
     told: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Block:
     """Some of the next rows, of one version of a table, and what mysqlbinlog must print of them.
 
-    ``starts``: the first row of each event; ``keys``, ``numbers``: of those; ``rules``: how many
-    cells each rule explains; ``digits``: FLOAT cells; ``batch``: the rows; ``alike``: whether all
-    rows of one event say the same of it and of its transaction, and are numbered on.
+    ``rows``: the rows of the group that they are; ``rules``: how many cells each rule explains;
+    ``digits``: FLOAT cells.
     """
 
-    batch: pa.RecordBatch
+    group: _Group
+    rows: range
     text: bytes
-    starts: Numbers
-    keys: list[Key]
-    numbers: list[int]
     cells: int
     rules: Mapping[str, int]
     digits: tuple[SingleDigits, ...]
-    alike: bool
 
     def __len__(self) -> int:
-        return int(self.batch.num_rows)
-
-    def runs(self) -> Iterator[Run]:
-        """The block's rows, event by event."""
-        firsts = pa.array(self.starts)
-        columns = [self.batch.column(name).take(firsts).to_pylist() for name in _IN_COMMON]
-        counts = np.diff([*self.starts.tolist(), len(self)]).tolist()
-        for *own, key, number, count in zip(*columns, self.keys, self.numbers, counts, strict=True):
-            yield Run(key, number, count, dict(zip(_IN_COMMON, own, strict=True)))
-
-    @property
-    def last(self) -> tuple[Key, int]:
-        """The last row's event, and its number there."""
-        return self.keys[-1], self.numbers[-1] + len(self) - 1 - int(self.starts[-1])
+        return len(self.rows)
 
     @property
     def table(self) -> tuple[str, str]:
         """Its database and name."""
-        return (_first(self.batch, "db"), _first(self.batch, "table"))
+        return self.group.table
+
+    @property
+    def alike(self) -> bool:
+        """Whether all rows of one event say the same of it and of its transaction, and are numbered
+        on."""
+        return not self.group.events.breaks[self.rows.start : self.rows.stop].any()
+
+    def runs(self) -> Iterator[Run]:
+        """The block's rows, event by event."""
+        events, start, stop = self.group.events, self.rows.start, self.rows.stop
+        for i in range(events.of(start), events.of(stop - 1) + 1):
+            first = max(events.starts[i], start)
+            yield Run(events.keys[i], int(events.numbers[first]), events.told[i])
+
+    @property
+    def last(self) -> tuple[Key, int]:
+        """The last row's event, and its number there."""
+        events, last = self.group.events, self.rows[-1]
+        return events.keys[events.of(last)], int(events.numbers[last])
+
+    @cached_property
+    def batch(self) -> pa.RecordBatch:
+        """The rows."""
+        return self.group.batch.slice(self.rows.start, len(self.rows))
 
     def ops(self) -> list[str]:
         """What each row's change is."""
@@ -204,29 +212,55 @@ class OurBatches(OurRows):
         self._at_once = _FEW
 
 
+class _Events:
+    """The events that a batch's rows are of: their first rows, their keys, and what these rows say
+    of the event and its transaction.
+
+    ``numbers``: of each row; ``breaks``: rows that say something else than the row before of their
+    event, or whose number does not follow its.
+    """
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        pos, inner, self.numbers = (_numbers(batch, name) for name in ("pos", "inner", "row"))
+        begins = np.append(True, (np.diff(pos) != 0) | (np.diff(inner) != 0))
+        firsts = np.flatnonzero(begins)
+        self.starts: list[int] = firsts.tolist()
+        self.keys = list(zip(pos[firsts].tolist(), inner[firsts].tolist(), strict=True))
+        breaks = np.append(False, np.diff(self.numbers) != 1)
+        columns = []
+        for name in _IN_COMMON:
+            column = batch.column(name)
+            columns.append(column.take(pa.array(firsts)).to_pylist())
+            if isinstance(column, pa.DictionaryArray):
+                column = column.indices
+            null = np.asarray(column.is_null())
+            other = pc.not_equal(column[1:], column[:-1]).fill_null(False)
+            breaks[1:] |= np.asarray(other) | (null[1:] != null[:-1])
+        self.breaks = breaks & ~begins
+        self.told = [dict(zip(_IN_COMMON, own, strict=True)) for own in zip(*columns, strict=True)]
+
+    def of(self, row: int) -> int:
+        """Which event a row is of."""
+        return bisect_right(self.starts, row) - 1
+
+
+def _numbers(batch: pa.RecordBatch, name: str) -> Numbers:
+    """A number of each row, -1 where it has none."""
+    return np.asarray(batch.column(name).fill_null(-1), np.int64)
+
+
 class _Group:
     """Rows of one batch in a share, and their texts by what was known of them then."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self.batch = batch
         self.table = (_first(batch, "db"), _first(batch, "table"))
-        self._others: Booleans | None = None
         self._texts: RowTexts | None = None
         self._by: tuple[RowForm, int] | None = None
 
-    def others(self) -> Booleans:
-        """Which rows differ from the row before in what the rows of one event have in common."""
-        if self._others is None:
-            found = np.zeros(self.batch.num_rows, np.bool_)
-            for name in _IN_COMMON:
-                column = self.batch.column(name)
-                if isinstance(column, pa.DictionaryArray):
-                    column = column.indices
-                null = np.asarray(column.is_null())
-                other = pc.not_equal(column[1:], column[:-1]).fill_null(False)
-                found[1:] |= np.asarray(other) | (null[1:] != null[:-1])
-            self._others = found
-        return self._others
+    @cached_property
+    def events(self) -> _Events:
+        return _Events(self.batch)
 
     def texts(self, form: RowForm, row: int) -> RowTexts | None:
         """The texts, made anew where more is known and ``row`` could not be rendered."""
@@ -271,8 +305,7 @@ class _Share:
         found = np.empty(len(self.group), np.int64)
         for i, group in enumerate(self.groups):
             here = self.group == i
-            values = np.asarray(group.batch.column(name).fill_null(-1), np.int64)
-            found[here] = values[self.place[here]]
+            found[here] = _numbers(group.batch, name)[self.place[here]]
         return found
 
     def key(self, row: int) -> Key:
@@ -312,29 +345,22 @@ class _Share:
             stop = start + int(odd[0])
         if stop <= start:
             return None
-        return self._made(group, texts, row, start, stop)
+        return _made(group, texts, range(start, stop))
 
-    def _made(self, group: _Group, texts: RowTexts, row: int, start: int, stop: int) -> Block:
-        end = row + stop - start
-        pos, inner, number = self.pos[row:end], self.inner[row:end], self.number[row:end]
-        one_event = (np.diff(pos) == 0) & (np.diff(inner) == 0)
-        starts = np.append(0, np.flatnonzero(~one_event) + 1)
-        others = group.others()[start + 1 : stop] | (np.diff(number) != 1)
-        rules = {rule: int(counts[start:stop].sum()) for rule, counts in texts.rules.items()}
-        return Block(
-            batch=group.batch.slice(start, stop - start),
-            text=bytes(texts.data[texts.offsets[start] : texts.offsets[stop]]),
-            starts=starts,
-            keys=list(zip(pos[starts].tolist(), inner[starts].tolist(), strict=True)),
-            numbers=number[starts].tolist(),
-            cells=int(texts.cells[start:stop].sum()),
-            rules={rule: count for rule, count in rules.items() if count},
-            digits=tuple(
-                SingleDigits(d.image, d.column, d.values[start:stop], d.there[start:stop])
-                for d in texts.digits
-            ),
-            alike=not (others & one_event).any(),
-        )
+
+def _made(group: _Group, texts: RowTexts, rows: range) -> Block:
+    these = slice(rows.start, rows.stop)
+    rules = {rule: int(counts[these].sum()) for rule, counts in texts.rules.items()}
+    return Block(
+        group,
+        rows,
+        text=bytes(texts.data[texts.offsets[rows.start] : texts.offsets[rows.stop]]),
+        cells=int(texts.cells[these].sum()),
+        rules={rule: count for rule, count in rules.items() if count},
+        digits=tuple(
+            SingleDigits(d.image, d.column, d.values[these], d.there[these]) for d in texts.digits
+        ),
+    )
 
 
 def _shares(window: Window) -> Iterator[_Share]:
