@@ -17,10 +17,10 @@ from binlogkit.errors import InputError, UsageError
 from binlogkit.spark.landing import Landing, current_tables
 from binlogkit.spark.landing.current_rows import net_rows
 from binlogkit.spark.landing.current_tables import current, keep_current
-from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.merging import merge_here, write_anew
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.terms import Terms
+from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
 from tests.spark.landing.currents import check, growing, ident, tables_at_every_mark
 from tests.spark.landing.landings import land

@@ -18,12 +18,12 @@ from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.log.index import Joined
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing import landing
-from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.reading import landed as landed_table
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.shape import folder_of
 from binlogkit.spark.landing.terms import Terms
+from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
 from tests.fuzz.binlogkit_fuzz.framing import join, places, split
 from tests.spark.landing.landings import land, landed

@@ -12,8 +12,8 @@ import binlogkit as bk
 from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing import Landing
-from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.terms import Terms
+from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden, manifest
 from binlogkit_fixtures.demo.logs import Case
 from binlogkit_fixtures.demo.truth import check_tables, compared

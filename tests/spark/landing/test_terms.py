@@ -15,9 +15,9 @@ from binlogkit.cli import run
 from binlogkit.errors import UsageError
 from binlogkit.spark.landing import Landing, current, keep_current
 from binlogkit.spark.landing.journal import read_journal, read_terms
-from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.terms import Since, Terms
 from binlogkit.spark.landing.views import VIEWS
+from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
 from tests.spark.landing.landings import land, landed
 from tests.spark.landing.steps import UNLOCKED, at_step

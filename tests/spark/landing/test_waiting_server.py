@@ -10,10 +10,10 @@ import pytest
 
 from binlogkit.errors import InputError
 from binlogkit.spark.landing.current_tables import current, keep_current
-from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.reading import landed
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.terms import Terms
+from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures.servers import Server, ServerSpec
 from tests.servers import shared_server
 from tests.spark.landing.landings import land

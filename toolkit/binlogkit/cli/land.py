@@ -70,8 +70,8 @@ def command(
     arrow_without_pandas()
     from binlogkit.spark.landing.door import check, fresh_logs, land_on
     from binlogkit.spark.landing.journal import logs_apart
-    from binlogkit.spark.landing.masks import parse_masks
     from binlogkit.spark.landing.terms import Terms
+    from binlogkit.spark.masks import parse_masks
 
     terms = Terms(tables, exclude, parse_masks(masks, mask_key), change_terms)
     check(out, terms)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from binlogkit.log import Log
     from binlogkit.reports.model import Report
     from binlogkit.rows.filter_args import FilterArgs
-    from binlogkit.spark.landing.masks import Masks
+    from binlogkit.spark.masks import Masks
 
 _VALUES = ("column", "ours", "theirs", "reason", "proof")
 Row = Mapping[str, Any]
@@ -55,7 +55,7 @@ class Page:
             return
         from binlogkit.log.index import Joined
         from binlogkit.log.index.part import parts_of
-        from binlogkit.spark.landing.renames import follow
+        from binlogkit.spark.renames import follow
 
         joined = Joined(list(parts_of(log.carriers, log.options)), log.options, happening=True)
         self.masks = follow(self.masks, joined)
@@ -138,7 +138,7 @@ def page_of(arguments: dict[str, Any], *others: str) -> Page:
         if arguments.get(name) not in (None, (), "-", False):
             option = "format" if name == "output_format" else name.replace("_", "-")
             raise UsageError(f"--mask holds for the page alone: leave out --{option}")
-    from binlogkit.spark.landing.masks import parse_masks
+    from binlogkit.spark.masks import parse_masks
 
     masks = parse_masks(given, key)
     if masks.cleared:

@@ -1,11 +1,10 @@
 """Landing: logs become Delta tables, a folder for each table; each change lands once.
 
 :mod:`.landing` is the main loop; :mod:`.spans` decides what lands together, :mod:`.writing` is the
-tasks' work, :mod:`.tables` commits, :mod:`.journal` keeps the progress; :mod:`.shape` and
-:mod:`.masks` define the columns; :mod:`.reading`, :mod:`.restoring` (with :mod:`.ledger`,
-:mod:`.restored`) and :mod:`.states` read landed tables. :mod:`.current_tables` (with
-:mod:`.current_rows`, :mod:`.merging`) keeps the current rows, :mod:`.compaction` merges small
-files.
+tasks' work, :mod:`.tables` commits, :mod:`.journal` keeps the progress; :mod:`.shape`
+defines the columns; :mod:`.reading`, :mod:`.restoring` (with :mod:`.ledger`, :mod:`.restored`) and
+:mod:`.states` read landed tables. :mod:`.current_tables` (with :mod:`.current_rows`,
+:mod:`.merging`) keeps the current rows, :mod:`.compaction` merges small files.
 """
 
 from binlogkit.spark.landing.compaction import compact

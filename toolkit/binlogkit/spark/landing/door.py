@@ -36,12 +36,12 @@ from binlogkit.spark.landing.landing import (
     Run,
     land_logs,
 )
-from binlogkit.spark.landing.masks import parse_masks
 from binlogkit.spark.landing.merging import merge_here, merge_on, merges
 from binlogkit.spark.landing.tables import needed
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.landing.views import VIEWS, write_views
 from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, write
+from binlogkit.spark.masks import parse_masks
 from binlogkit.spark.splits.plan import Split
 from binlogkit.spark.workers import own_interpreter
 

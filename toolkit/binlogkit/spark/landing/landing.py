@@ -31,8 +31,6 @@ from binlogkit.spark.landing.compaction import Compacted
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import Journal, read_waiting
 from binlogkit.spark.landing.kept import Kept
-from binlogkit.spark.landing.masks import Masks
-from binlogkit.spark.landing.renames import follow
 from binlogkit.spark.landing.shape import (
     Generations,
     folder_of,
@@ -45,7 +43,9 @@ from binlogkit.spark.landing.tables import land_files, needed, opened
 from binlogkit.spark.landing.terms import Terms, said_of
 from binlogkit.spark.landing.waiting import Waiting, is_there
 from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, Written, by_folder, tasks_of
+from binlogkit.spark.masks import Masks
 from binlogkit.spark.options import ScanOptions
+from binlogkit.spark.renames import follow
 from binlogkit.spark.splits.commits import file_number
 from binlogkit.spark.splits.plan import Scan, Split
 

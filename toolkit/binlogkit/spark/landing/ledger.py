@@ -30,14 +30,14 @@ from binlogkit.rows.soundness import FileFacts, Finding, Gap
 from binlogkit.rows.soundness.gaps import LAST
 from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
-from binlogkit.spark.landing.masks import Masks, told_masks
 from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, cuts_of
-from binlogkit.spark.landing.renames import follow, happened
 from binlogkit.spark.landing.shape import folder_of, landed_name
 from binlogkit.spark.landing.spans import Landed, Spans
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import all_masks, left_out
 from binlogkit.spark.landing.waiting import Waiting
+from binlogkit.spark.masks import Masks, told_masks
+from binlogkit.spark.renames import follow, happened
 from binlogkit.spark.splits.commits import file_number
 
 

@@ -20,8 +20,8 @@ from binlogkit.frames.flat_states import cast_to
 from binlogkit.frames.schema import OPS, batch_schema
 from binlogkit.frames.tables import united
 from binlogkit.rows.filters import written_table_name
-from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.numbering import PLACES, Numbering, Places, places_of
+from binlogkit.spark.masks import Masks
 from binlogkit.spark.splits.changelog import SEQUENCE_BYTES
 
 if TYPE_CHECKING:

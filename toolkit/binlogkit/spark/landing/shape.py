@@ -22,8 +22,8 @@ from binlogkit.frames.flat_cells import flat_name
 from binlogkit.rows.filters import parse_table_name
 from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.carried import carried_schema
-from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.waiting import NAMES
+from binlogkit.spark.masks import Masks
 from binlogkit.spark.splits.changelog import changelog_schema
 
 #: The partition columns of landed tables: the day of the commit, and the log's source.

@@ -26,12 +26,12 @@ from binlogkit.frames.flat_states import cast_to, flat_schema, flat_states
 from binlogkit.frames.generic import state_rows
 from binlogkit.log.states.forwards import RESTARTED
 from binlogkit.rows.filter_args import AtArg
-from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.numbering import Numbering
 from binlogkit.spark.landing.reading import File, files, lean, read_file
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.states import LandedStates
+from binlogkit.spark.masks import Masks
 from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 
 if TYPE_CHECKING:

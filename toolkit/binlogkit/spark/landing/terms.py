@@ -10,7 +10,7 @@ from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.log.index import Joined
 from binlogkit.rows.filters import Filters
-from binlogkit.spark.landing.masks import Masks, told_masks
+from binlogkit.spark.masks import Masks, told_masks
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.carriers.carrier import reason_of
-from binlogkit.spark.landing.masks import Masks
 from binlogkit.spark.landing.shape import (
     BOUNDED,
     PARTITIONS,
@@ -33,6 +32,7 @@ from binlogkit.spark.landing.shape import (
     types_of,
 )
 from binlogkit.spark.landing.waiting import Met, Waiting, inside, stretches
+from binlogkit.spark.masks import Masks
 from binlogkit.spark.splits.changelog import changelog
 from binlogkit.spark.splits.commits import Commits, Deciding, file_number
 from binlogkit.spark.splits.plan import Scan, Split

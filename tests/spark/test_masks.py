@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from binlogkit.spark.landing.masks import parse_masks
+from binlogkit.spark.masks import parse_masks
 
 ROW = {"id": 7, "Mail": "ann@example.org", "note": None}
 

@@ -17,7 +17,7 @@ from binlogkit.frames.statements import Record, boundary_records
 from binlogkit.log.index import Joined
 from binlogkit.log.index.joined import Happened
 from binlogkit.rows.schema import TableChange, small_name
-from binlogkit.spark.landing.masks import Guard, Mask, MaskedColumn, Masks, applies
+from binlogkit.spark.masks import Guard, Mask, MaskedColumn, Masks, applies
 
 #: A table before and after, and the new names of columns by their old ones, all in small letters.
 _Step: TypeAlias = tuple[TableId, TableId, dict[str, str]]
