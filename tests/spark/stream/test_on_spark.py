@@ -39,6 +39,7 @@ def logs(tmp_path: Path) -> Path:
     [
         {"records": "rows"},
         {"records": "changelog", "table": "bank.account"},
+        {"records": "changelog", "table": "bank.account", "mask": "bank.account.owner=truncate:2"},
         {"records": "events"},
     ],
     ids=lambda options: options["records"],

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from binlogkit.spark.masks import MASK
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
@@ -18,5 +20,12 @@ _UTC: dict[str, Any] = (
 
 
 def wanted_schema(schema: StructType) -> pa.Schema:
-    """The types that the batches of a source with these columns must have."""
-    return to_arrow_schema(schema, **_UTC)
+    """The types that the batches of a source with these columns must have; with their masks."""
+    import pyarrow as pa
+
+    found = to_arrow_schema(schema, **_UTC)
+    masks = [(one.metadata or {}).get("mask") for one in schema]
+    return pa.schema(
+        one.with_metadata(None if mask is None else {MASK: mask})
+        for one, mask in zip(found, masks, strict=True)
+    )

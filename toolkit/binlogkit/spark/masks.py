@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -24,10 +24,13 @@ from binlogkit.rows.filters import TableName, parse_table_name, written_table_na
 from binlogkit.rows.schema import TableSchema
 
 _HOW = re.compile(r"(?P<how>drop|hash|clear|truncate:(?P<length>\d+))$")
+#: A field's mask, in its metadata.
+MASK = b"binlogkit:mask"
 _LEAST_KEY = 16  # bytes
 #: What may hold statements, or values of any column.
 _TEXTS = ("_query",)
-_OURS = frozenset(field.name for field in CHANGELOG)
+#: The columns of a changelog that are not the table's.
+OURS = frozenset(field.name for field in CHANGELOG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +49,17 @@ class Mask:
     @property
     def text(self) -> str:
         """As the user may give it."""
-        how = f"{self.how}:{self.length}" if self.how == "truncate" else self.how
         names = (self.table.table,) if self.table.db is None else (self.table.db, self.table.table)
-        return f"{written_table_name(*names, self.column)}={how}"
+        return f"{written_table_name(*names, self.column)}={self.action}"
+
+    @property
+    def action(self) -> str:
+        """What it does, as the user may give it."""
+        return f"{self.how}:{self.length}" if self.how == "truncate" else self.how
+
+    def kind(self, kind: pa.DataType) -> pa.DataType:
+        """The type that a column of this one has then."""
+        return kind if self.how == "truncate" and pa.types.is_binary(kind) else pa.string()
 
 
 #: A column: database, table and name, in small letters.
@@ -90,7 +101,8 @@ class Masks:
         told = b"binlogkit landing"
         return hmac.digest(self.key, told, "sha256").hex()[:16] if self.key else ""
 
-    def _mask(self, db: str, table: str, column: str) -> Mask | None:
+    def mask_of(self, db: str, table: str, column: str) -> Mask | None:
+        """The mask of a column."""
         column = own_name(column).lower()
         for mask in self.masks:
             if mask.column == column and applies(mask.table, db, table):
@@ -110,7 +122,7 @@ class Masks:
 
     def masks_column(self, db: str, table: str, column: str) -> bool:
         """Whether a column does not land as it is."""
-        return self._mask(db, table, column) is not None
+        return self.mask_of(db, table, column) is not None
 
     def concerns(self, db: str, table: str) -> bool:
         """Whether a column of a table is masked, or may be."""
@@ -133,24 +145,19 @@ class Masks:
         self, db: str, table: str, row: Mapping[str, object]
     ) -> Iterator[tuple[str, object]]:
         for name, value in row.items():
-            mask = self._mask(db, table, name)
+            mask = self.mask_of(db, table, name)
             if mask is None or (value is None and mask.how != "drop"):
                 yield name, value
             elif mask.how != "drop":
                 text = pa.array([value if isinstance(value, str) else str(value)], pa.string())
-                yield name, self._masked(mask, text)[0].as_py()
+                yield name, masked_values(mask, self.key, text)[0].as_py()
 
     def of(self, db: str, table: str, one: pa.Field) -> pa.Field | None:
         """The column as it lands, None if it does not."""
-        mask = self._mask(db, table, one.name)
+        mask = self.mask_of(db, table, one.name)
         if mask is None:
             return one
-        if mask.how == "drop":
-            return None
-        kind = (
-            pa.binary() if mask.how == "truncate" and pa.types.is_binary(one.type) else pa.string()
-        )
-        return pa.field(one.name, kind)
+        return None if mask.how == "drop" else pa.field(one.name, mask.kind(one.type))
 
     def apply(self, db: str, table: str, batch: pa.RecordBatch, plain: pa.Schema) -> pa.RecordBatch:
         """A batch in the columns ``plain`` with masked values."""
@@ -159,30 +166,33 @@ class Masks:
         columns, fields = [], []
         masked: set[str] = set()
         for one, column in zip(plain, batch.columns, strict=True):
-            mask = self._mask(db, table, one.name) if one.name not in _OURS else None
+            mask = self.mask_of(db, table, one.name) if one.name not in OURS else None
             if one.name in _TEXTS:
                 column = pa.nulls(len(batch), one.type)
             if mask is not None:
                 masked.add(one.name)
                 if mask.how == "drop":
                     continue
-                column = self._masked(mask, column)
+                column = masked_values(mask, self.key, column)
             columns.append(column)
             fields.append(pa.field(one.name, column.type))
         made = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
-        return _without_bytes(made, masked) if masked else made
+        return without_bytes(made, masked) if masked else made
 
-    def _masked(self, mask: Mask, column: pa.Array) -> pa.Array:
-        if mask.how == "truncate":
-            if pa.types.is_binary(column.type):
-                return pc.binary_slice(column, 0, mask.length)
-            return pc.utf8_slice_codeunits(column.cast(pa.string()), 0, mask.length)
-        coded = column.dictionary_encode()
-        texts = [
-            hmac.digest(self.key, _bytes(value), "sha256").hex()
-            for value in coded.dictionary.to_pylist()
-        ]
-        return pa.array(texts, pa.string()).take(coded.indices)
+
+def masked_values(mask: Mask, key: bytes, column: pa.Array) -> pa.Array:
+    """A column hashed or cut; of a TIME its microseconds."""
+    if pa.types.is_duration(column.type):
+        column = column.cast(pa.int64())
+    if mask.how == "truncate":
+        if pa.types.is_binary(column.type):
+            return pc.binary_slice(column, 0, mask.length)
+        return pc.utf8_slice_codeunits(column.cast(pa.string()), 0, mask.length)
+    coded = column.dictionary_encode()
+    texts = [
+        hmac.digest(key, _bytes(value), "sha256").hex() for value in coded.dictionary.to_pylist()
+    ]
+    return pa.array(texts, pa.string()).take(coded.indices)
 
 
 def _bytes(value: object) -> bytes:
@@ -195,7 +205,7 @@ def applies(name: TableName, db: str, table: str) -> bool:
     return same and (name.db is None or name.db.lower() == db.lower())
 
 
-def _without_bytes(batch: pa.RecordBatch, masked: set[str]) -> pa.RecordBatch:
+def without_bytes(batch: pa.RecordBatch, masked: Collection[str]) -> pa.RecordBatch:
     """Remove the bytes and texts of masked cells from ``_cells``."""
     at = batch.schema.get_field_index("_cells")
     cells = batch.column(at)

@@ -47,7 +47,8 @@ class ScanOptions:
     opens URLs; ``split_bytes``: after so many bytes of a log a new split begins at the next
     transaction. For streams only: ``base``: a snapshot of the table, whose rows come first;
     ``starting_offset``: ``earliest`` or ``latest``, where a stream without a checkpoint begins;
-    ``max_files_per_trigger``, ``max_bytes_per_trigger``: the limits of a batch.
+    ``max_files_per_trigger``, ``max_bytes_per_trigger``: the limits of a batch. ``mask``,
+    ``mask_key_file``: of a changelog, see spark/masks.py.
     """
 
     paths: tuple[str, ...]
@@ -69,6 +70,8 @@ class ScanOptions:
     starting_offset: str | None = None
     max_files_per_trigger: int | None = None
     max_bytes_per_trigger: int | None = None
+    mask: tuple[str, ...] = ()
+    mask_key_file: str | None = None
 
     @property
     def keys(self) -> KeyFiles:
@@ -101,6 +104,8 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
             plain[name] = _integer(_SPELLED[name], plain[name])
             if plain[name] < 1:
                 raise UsageError(f"{_SPELLED[name]} is 1 or more, not {plain[name]}")
+    if "mask" in given:
+        plain["mask"] = tuple(_texts("mask", given["mask"]))
     if "storage_options" in plain:
         plain["storage_options"] = parsed(plain["storage_options"], "storageOptions")
     scan = ScanOptions(
@@ -121,6 +126,8 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         raise UsageError(f"records is one of {', '.join(KINDS)}, not {scan.kind!r}")
     if scan.kind == "changelog" and scan.table is None:
         raise UsageError("a changelog is that of one table: name it with the option table")
+    if (scan.mask or scan.mask_key_file) and scan.kind != "changelog":
+        raise UsageError("mask is of records=changelog")
     if scan.schema is not None and scan.schema_from is not None:
         raise UsageError("give a schema file or a server to take the schema from, not both")
     scan.wanted()
@@ -208,10 +215,10 @@ _FILTERS: dict[str, Callable[[str, str], Any]] = {
 }
 # Set through the name of their field.
 _SIZES = ("split_bytes", "max_files_per_trigger", "max_bytes_per_trigger")
-_PLAIN = ("table", *READING, "index", "base", "starting_offset", *_SIZES)
+_PLAIN = ("table", *READING, "index", "base", "starting_offset", "mask_key_file", *_SIZES)
 # Each option in Spark's own spelling.
 _SPELLED = {
     name: name[0] + name.title().replace("_", "")[1:]
-    for name in ("path", "paths", "records", *_PLAIN, *_FILTERS)
+    for name in ("path", "paths", "records", "mask", *_PLAIN, *_FILTERS)
 }
 _NAMES = {_folded(name): name for name in _SPELLED} | {"what": "records"}

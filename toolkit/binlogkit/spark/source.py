@@ -26,6 +26,7 @@ from binlogkit.spark.arrow_types import wanted_schema
 from binlogkit.spark.installed import shipped
 from binlogkit.spark.options import STREAMING, parse_options
 from binlogkit.spark.splits.decode import check_schema, decode, scan_schema
+from binlogkit.spark.splits.masked import check_masked
 from binlogkit.spark.splits.plan import Plan, Scan, Split, make_plan
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class BinlogDataSource(DataSource):
         """A stream reader of these columns for logs that grow (docs/spark.md, "Streams")."""
         from binlogkit.spark.stream.reader import BinlogStreamReader
 
+        check_masked(self._scan, wanted_schema(schema))
         return BinlogStreamReader(self._scan, schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -70,6 +72,7 @@ class BinlogDataSource(DataSource):
         for name in STREAMING:
             if getattr(self._scan, name) is not None:
                 raise UsageError(f"{name.replace('_', ' ')} is an option of streams alone")
+        check_masked(self._scan, wanted_schema(schema))
         plan = self._plan
         if plan is None:
             plan = make_plan(self._scan, unite=False)

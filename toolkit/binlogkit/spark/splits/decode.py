@@ -13,9 +13,10 @@ from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.filter_args import check_names
 from binlogkit.sources.carriers import resolve
 from binlogkit.spark.carried import carried_schema, carry, fit
-from binlogkit.spark.splits.changelog import changelog, changelog_schema
+from binlogkit.spark.splits.changelog import changelog_schema
 from binlogkit.spark.splits.commits import Commits, Deciding
 from binlogkit.spark.splits.kinds import KINDS, Kind
+from binlogkit.spark.splits.masked import Masking, masked_schema
 from binlogkit.spark.splits.plan import Plan, Scan, Split
 
 
@@ -37,7 +38,8 @@ def scan_schema(plan: Plan) -> pa.Schema:
             "known: give a schema with .schema(…)"
         )
     if plan.scan.asked.kind == "changelog":
-        return changelog_schema(plan.changes.field("before").type)
+        flat = changelog_schema(plan.changes.field("before").type)
+        return masked_schema(flat, plan.masks, plan.tables)
     return carried_schema(plan.changes)
 
 
@@ -101,10 +103,10 @@ def _changelog(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.Recor
     wanted, commits = scan.asked.wanted(), Commits(split.deciding or Deciding())
     check_names(sorted(wanted.where.columns), scan.columns, "column")
     columns = scan.keys | wanted.where.columns | {n for n in schema.names if n in scan.columns}
-    reading = scan.reading(split)
+    reading, masking = scan.reading(split), Masking(schema, scan.asked)
     for window in read_batches(reading, wanted, columns=columns, views=[commits.take]):
         for _, batch in window:
-            yield from changelog(batch, schema, commits)
+            yield from masking.changelog(batch, commits)
 
 
 def _columns(schema: pa.Schema) -> frozenset[str] | None:

@@ -26,13 +26,16 @@ from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.soundness import Gap
 from binlogkit.sources.carriers import Carrier, resolve
+from binlogkit.spark.masks import Masks
 from binlogkit.spark.options import READING, ScanOptions
 from binlogkit.spark.splits.commits import Deciding
+from binlogkit.spark.splits.masked import masks_of
 from binlogkit.spark.splits.outcomes import PartOutcomes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.constants import TableId
     from binlogkit.log.log import Log
     from binlogkit.rows.ddl import Catalog
 
@@ -96,13 +99,15 @@ class Plan:
 
     ``changes``: the canonical batch schema of the scan's table, its versions united by name; None
     without a table, if the log has no change of it, or if it was not requested; ``gaps``: where
-    changes may be missing.
+    changes may be missing; ``masks``: of a changelog, ``tables``: those that its table name means.
     """
 
     scan: Scan
     splits: tuple[Split, ...] = ()
     changes: pa.Schema | None = None
     gaps: tuple[Gap, ...] = ()
+    masks: Masks = field(default_factory=Masks)
+    tables: tuple[TableId, ...] = ()
 
 
 def make_plan(asked: ScanOptions, *, unite: bool = True, catalog: Catalog | None = None) -> Plan:
@@ -129,7 +134,10 @@ def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> Plan:
         ledger = LEDGER if asked.of_rows or decided else ()
         found = Index(asked.index).parts(log.carriers, log.options, ledger, wanted)
     parts = list(found)
-    joined = Joined(parts, log.options, sources=wanted.sources, size=size, cuts=asked.of_rows)
+    joined = Joined(
+        parts, log.options, sources=wanted.sources, size=size, cuts=asked.of_rows,
+        happening=bool(asked.mask),
+    )  # fmt: skip
     splits, gaps = _splits(log.carriers, parts, joined), tuple(joined.gaps)
     if decided:
         splits = _decided(splits, parts, joined)
@@ -141,7 +149,9 @@ def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> Plan:
         splits = (replace(splits[0], gaps=gaps), *splits[1:])
     scan, versions = scan_of(asked, log.options, joined, (log.files[0], log.files[-1]))
     changes = _united(versions, str(asked.table)) if versions and unite else None
-    return Plan(scan, splits, changes, gaps)
+    masks = masks_of(asked, joined, versions) if unite else Masks()
+    tables = tuple(dict.fromkeys(version.name for version in versions))
+    return Plan(scan, splits, changes, gaps, masks, tables)
 
 
 def scan_of(

@@ -22,9 +22,11 @@ from binlogkit.frames.snapshots.snapshot import Snapshot, TableSnapshot
 from binlogkit.frames.tables import united
 from binlogkit.log.states.bases.bases import Bases, facts_of
 from binlogkit.rows.filters import parse_table_name
+from binlogkit.spark.masks import parse_masks
 from binlogkit.spark.options import ScanOptions
-from binlogkit.spark.splits.changelog import changelog, changelog_schema
+from binlogkit.spark.splits.changelog import changelog_schema
 from binlogkit.spark.splits.commits import POSITION_BITS, Commits, Deciding, file_number
+from binlogkit.spark.splits.masked import Masking, masked_schema
 from binlogkit.spark.splits.plan import make_plan
 from binlogkit.spark.stream.offsets import Offset, SnapshotPosition
 
@@ -62,15 +64,21 @@ def stream_schema(asked: ScanOptions) -> pa.Schema:
     :func:`inserts`."""
     base = str(asked.base)
     found = _bases_of(base, asked.table)
-    known = [_empty(_table_in(base, asked.table, found))]
+    own = _table_in(base, asked.table, found)
+    known, plan = [_empty(own)], None
     with suppress(EmptyInputError):  # logs may come later
-        changes = make_plan(asked, catalog=found.catalog).changes
-        known += [] if changes is None else [pa.RecordBatch.from_pylist([], changes)]
-    return changelog_schema(united(known, str(asked.table)).schema.field("before").type)
+        plan = make_plan(asked, catalog=found.catalog)
+        if plan.changes is not None:
+            known.append(pa.RecordBatch.from_pylist([], plan.changes))
+    flat = changelog_schema(united(known, str(asked.table)).schema.field("before").type)
+    if plan is None:
+        masks = parse_masks(asked.mask, asked.mask_key_file)
+        return masked_schema(flat, masks, [own.name])
+    return masked_schema(flat, plan.masks, {own.name, *plan.tables})
 
 
 def inserts(
-    base: str, table: str | None, place: SnapshotPosition, schema: pa.Schema
+    asked: ScanOptions, place: SnapshotPosition, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a table in a base as rows of a changelog, with the columns of ``schema``.
 
@@ -78,13 +86,15 @@ def inserts(
     ``_commit_timestamp``; ``_file`` and ``_pos`` are the base's position. Errors: InputError (rows
     may be missing in it), UsageError (it lacks the table), and those of reading it.
     """
-    found = _table_in(base, table, _bases_of(base, table))
+    base = str(asked.base)
+    found = _table_in(base, asked.table, _bases_of(base, asked.table))
+    masking = Masking(schema, asked)
     if found.doubts:
         raise InputError(base, " ".join(found.doubts))
     rows, begun, canonical = found.rows, _Begun(place), _empty(found).schema
     for first in range(0, rows.num_rows, _ROWS):
         batch = _batch(rows.slice(first, _ROWS), first, place, canonical)
-        yield from changelog(batch, schema, begun)
+        yield from masking.changelog(batch, begun)
 
 
 def _empty(found: TableSnapshot) -> pa.RecordBatch:

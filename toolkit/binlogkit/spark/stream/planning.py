@@ -133,7 +133,7 @@ def read(task: Task, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     :func:`inserts`."""
     scan, split = task
     if isinstance(split, SnapshotPosition):
-        return inserts(str(scan.asked.base), scan.asked.table, split, schema)
+        return inserts(scan.asked, split, schema)
     return decode(scan, split, schema)
 
 
