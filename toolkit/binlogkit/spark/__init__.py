@@ -33,6 +33,8 @@ OPTIONS (path '…')``. Options, in any case, with or without underscores:
 ``keyFile``, ``storageOptions`` (JSON)
     as the arguments of :func:`binlogkit.open`; with ``onDamage=report`` the frame of
     ``records=damages`` holds what was skipped
+``mask``, ``maskKeyFile``
+    of a changelog: columns to leave out, hash or cut (docs/spark.md)
 ``startingOffset`` (``earliest``, ``latest``), ``base``, ``maxFilesPerTrigger``,
 ``maxBytesPerTrigger``
     for ``spark.readStream``, which follows logs that are being written (docs/spark.md): where a
