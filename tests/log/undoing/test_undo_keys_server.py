@@ -79,11 +79,12 @@ def test_a_key_whose_action_was_changed_is_another(server: Server, tmp_path: Pat
     story = Story(server, tmp_path, "changed")
     story.run(
         PARENT, "CREATE TABLE c (p INT, CONSTRAINT fk FOREIGN KEY (p) REFERENCES `p'` (id))",
-        "INSERT INTO `p'` VALUES (1, 1, 1, NULL)",
+        "INSERT INTO `p'` VALUES (1, 1, 1, NULL)", "CREATE TABLE other (id INT PRIMARY KEY)",
     )  # fmt: skip
     story.mark()
     story.run(
-        "INSERT INTO `p'` VALUES (2, 2, 2, NULL)", "SET sql_log_bin = 0",
+        "INSERT INTO `p'` VALUES (2, 2, 2, NULL)", "INSERT INTO other VALUES (1)",
+        "SET sql_log_bin = 0",
         "ALTER TABLE c DROP FOREIGN KEY fk", "ALTER TABLE c ADD CONSTRAINT fk FOREIGN KEY (p) "
         "REFERENCES `p'` (id) ON DELETE CASCADE", "INSERT INTO c VALUES (2)",
         "SET sql_log_bin = 1",

@@ -110,7 +110,7 @@ def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, m
         for key in known
         for column, referenced in zip(key.columns, key.referenced, strict=True)
     )
-    rules = (f"IF(c.{rule} IN {_ACTS}, c.{rule}, 'NO ACTION')" for rule in _RULES)
+    rules = [f"IF(c.{rule} IN {_ACTS}, c.{rule}, 'NO ACTION')" for rule in _RULES]
     unknown = f" AND NOT {among((*_COLUMN, *_REFERENCED, *rules), told)}" if told else ""
     sql = (
         "SET @bk_keys = (SELECT GROUP_CONCAT(DISTINCT CONCAT_WS('.', k.TABLE_SCHEMA, "
