@@ -141,6 +141,24 @@ UNCERTAIN = (
     "MODIFY n INT AUTO_INCREMENT UNIQUE, MODIFY t VARCHAR(9) CHARACTER SET latin1, "
     "ADD s TIMESTAMP, ADD c TIMESTAMP DEFAULT CURRENT_TIMESTAMP, ADD z DATE NOT NULL",
 )
+#: What is computed in a row, and what an ALTER makes of it: the columns that are unknown.
+COMPUTED: Mapping[str, tuple[str, str, set[str]]] = {
+    "another expression": (
+        "v INT AS (n + 1), s VARCHAR(9) AS (CONCAT(n, 'x')) STORED, k INT AS (n)",
+        "CHANGE s w VARCHAR(9) AS (CONCAT(n, 'y')) STORED", {"v", "w", "k"},
+    ),
+    "the same expression": (
+        "v INT AS (n + 1), s VARCHAR(9) AS (CONCAT(n, 'x')) STORED",
+        "MODIFY s VARCHAR(9) AS (concat(`n`,'x')) STORED FIRST", set(),
+    ),
+    "of a column that is computed itself now": (
+        "v INT AS (n + 1)", "MODIFY n INT AS (m + 100) STORED", {"n", "v"},
+    ),
+    "of what was NULL": ("v INT AS (IFNULL(n, 9))", "MODIFY n INT NOT NULL", {"v"}),
+    "of what is compared otherwise": (
+        "v INT AS (t = 'A')", "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", {"v"},
+    ),
+}  # fmt: skip
 #: Labels keep their bytes, which are no text, or another one, in the new character set.
 LABELS = (
     "CREATE TABLE u.t (id INT PRIMARY KEY, s SET('誠','v') CHARACTER SET utf8mb4, "
@@ -242,3 +260,25 @@ def test_what_is_not_certain_is_unknown(server: Server, tmp_path: Path) -> None:
     assert state.rows_determined and not state.determined
     first, second = state.rows["unknown"].to_pylist()
     assert first[:5] == ["f", "g", "d", "n", "t"] and "d" not in second
+
+
+@pytest.mark.parametrize("what", COMPUTED)
+def test_columns_that_an_alter_computes_anew_are_unknown(
+    server: Server, what: str, tmp_path: Path
+) -> None:
+    columns, alter, unknown = COMPUTED[what]
+    story = (
+        "CREATE TABLE u.t (id INT PRIMARY KEY, n INT, m INT, t VARCHAR(9), "
+        f"{columns}) CHARSET utf8mb4 COLLATE utf8mb4_general_ci",
+        "INSERT INTO u.t (id, n, m, t) VALUES (1, 1, 5, 'a'), (2, NULL, 6, 'A')",
+        "SET sql_mode = ''",
+        f"ALTER TABLE u.t {alter}",
+    )
+    assert _differences(server, story, tmp_path, Counter()) == []
+    log = bk.open(str(tmp_path / server.binlog_names()[-1]))
+    assert [set(row) for row in log.state("u.t").rows["unknown"].to_pylist()] == [unknown] * 2
+    with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("UPDATE u.t SET m = m + 1")
+    log = bk.open(str(server.copy_binlog(server.binlog_names()[-1], tmp_path)))
+    assert log.state("u.t").determined
+    assert not [f for f in log.verify(images=True).findings if f.code == "unlogged_change"]

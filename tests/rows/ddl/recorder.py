@@ -139,7 +139,7 @@ def plain(table: TableDefinition) -> dict[str, Any]:
 _NOT_TOLD = (
     "columns", "default", "computed", "foreign", "index",
     # What row images depend on is held to servers in tests/analyses/test_row_image_server.py.
-    "evaluated", "default_now", "on_update_now", "reads", "partial_keys", "indexed",
+    "evaluated", "default_now", "on_update_now", "reads", "expression", "partial_keys", "indexed",
     "supposed", "charset_of_database",
 )  # fmt: skip
 

@@ -46,7 +46,8 @@ class ColumnDefinition:
     default is a function, an expression, or a constant that is not understood; ``evaluated``: it
     is one of the first two, ``default_now``: CURRENT_TIMESTAMP without an expression around it;
     ``on_update_now``: ON UPDATE CURRENT_TIMESTAMP; ``reads``: the table's
-    columns that a generated column's expression names; ``charset_of_database``: the character set
+    columns that a generated column's expression names; ``expression``: its tokens, by which two
+    expressions that are written alike are equal; ``charset_of_database``: the character set
     is its database's default, which no statement on the table names.
     """
 
@@ -68,6 +69,7 @@ class ColumnDefinition:
     default_now: bool = False
     on_update_now: bool = False
     reads: tuple[str, ...] = ()
+    expression: tuple[str, ...] = ()
     charset_of_database: bool = False
 
 

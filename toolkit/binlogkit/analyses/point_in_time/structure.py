@@ -51,6 +51,12 @@ class Alteration:
         """Whether the session is known to refuse values that do not fit."""
         return bool((self.mode or 0) & (SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES))
 
+    def keeps(self, old: ColumnDefinition, new: ColumnDefinition) -> bool:
+        """Whether all that is computed from a redefined column stays as it is."""
+        facts = ("generated", "expression", "collation")
+        alike = same(old, new) and all(getattr(old, f) == getattr(new, f) for f in facts)
+        return alike and (self.strict or new.nullable >= old.nullable)
+
     @property
     def converted(self) -> set[str]:
         """The columns, by their new names, in which some values may read differently since."""
@@ -98,7 +104,7 @@ def alteration(
         old = old_columns.get(came_from.get(key, key))
         if old is not None and new.name not in result.added and replace(old, name=new.name) != new:
             result.changed.setdefault(new.name, (old, new))
-    if not all(old and new and same(old, new) for old, new in result.changed.values()):
+    if not all(old and new and result.keeps(old, new) for old, new in result.changed.values()):
         result.lost = {c.name for c in new_columns.values() if c.generated is not None}
     return result
 

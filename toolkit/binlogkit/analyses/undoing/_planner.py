@@ -260,8 +260,17 @@ class _Draft:
         self._fill_where(changed)
 
     def refuse_gone(self, fate: Fate) -> None:
-        """Refuse the rows whose statements use columns that have changed since."""
+        """Refuse the rows whose statements use columns that have changed since.
+
+        A generated column that is computed in another way since guards no row: what it is computed
+        from does.
+        """
         self.dropped = frozenset(fate.dropped)
+        for column in (
+            self.facts.generated - fate.generated.keys() - {*fate.dropped, *self.facts.key}
+        ):
+            if column in fate.gone:
+                self.where.pop(column, None)
         for column, reason in fate.gone.items():
             standing = [part[column] for part in (self.set, self.where) if column in part]
             self.reasons.add(_any(standing, self.every), reason)

@@ -50,6 +50,7 @@ class ColumnSpec:
     default: tuple[Lexeme, ...] | None = None
     on_update_now: bool = False
     reads: tuple[str, ...] = ()
+    expression: tuple[str, ...] = ()
 
 
 def column(reader: Reader) -> ColumnSpec:
@@ -102,8 +103,10 @@ def _attribute(reader: Reader, spec: ColumnSpec) -> ColumnSpec | None:
         skip_default(reader)
         return replace(spec, on_update_now=True)
     if reader.accept("GENERATED", "ALWAYS", "AS") or reader.accept("AS"):
-        reads = _names(reader.moved_over(Reader.skip_parentheses))
-        return replace(spec, generated=spec.generated or "virtual", reads=reads)
+        tokens = reader.moved_over(Reader.skip_parentheses)
+        expression = tuple(map(_spelled, tokens))
+        generated = spec.generated or "virtual"
+        return replace(spec, generated=generated, reads=_names(tokens), expression=expression)
     if reader.accept_any(*_VALUED):
         reader.accept("=")
         reader.take()
@@ -145,6 +148,12 @@ def _names(expression: Sequence[Lexeme]) -> tuple[str, ...]:
         if token.kind == "name" or (token.kind == "word" and (after is None or after.word != "("))
     )
     return tuple(dict.fromkeys(found))
+
+
+def _spelled(token: Lexeme) -> str:
+    """A token of an expression, with its kind; a name is the same in quotes and in any case."""
+    named = token.kind in ("word", "name")
+    return f"name {token.text.lower()}" if named else f"{token.kind} {token.text}"
 
 
 def skip_default(reader: Reader) -> None:
@@ -235,6 +244,7 @@ def resolve(
         invisible=spec.invisible,
         on_update_now=spec.on_update_now,
         reads=spec.reads,
+        expression=spec.expression,
         charset_of_database=charset.of_database,
         **constant(spec.default),
     )
