@@ -86,3 +86,11 @@ def test_keys_whose_values_may_be_equal_in_other_ways_are_not_followed(make_chan
             fields, [("delete", dict.fromkeys("k", None), None)], key=key
         ).to_batches()
         assert key_column(batch) is None
+
+
+@pytest.mark.parametrize("key", [(), ("v",), ("k", "v")])
+def test_under_another_key_no_change_is_left_out(make_changes: Make, key: tuple[str, ...]) -> None:
+    images = [("insert", None, {"k": n, "v": n}, {"seq": n}) for n in range(3)]
+    (before,), (after,) = (make_changes(FIELDS, images, key=k).to_batches() for k in (("k",), key))
+    touched = TouchedRows(FIELDS[0].remove_metadata(), [before.slice(1, 1)])
+    assert touched.those(after)["seq"].to_pylist() == [0, 1, 2]

@@ -45,7 +45,8 @@ class TouchedRows:
 
     def those(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The changes of these rows, after the earlier ones; their keys are added."""
-        if key_column(batch) != self._column or not batch.num_rows:
+        column = key_column(batch)  # no field can be compared with None by ==
+        if column is None or column != self._column or not batch.num_rows:
             return batch
         sides = list(self._keys(batch))
         while True:
