@@ -135,6 +135,7 @@ class ImageChecks:
         self._shapes: dict[SourceTable, tuple[Any, ...]] = {}
         self._maps: dict[SourceTable, tuple[_Map, Change]] = {}
         self._ignored: set[SourceTable] = set()  # tables whose engine keeps no rows
+        self._renames: list[tuple[str, str]] = []  # ``db.table`` before and after
         self._open: list[tuple[TableSchema, pa.RecordBatch]] = []  # not decided yet
         self.checked: dict[SourceTable, Checked] = {}
         self.version = (0, 0, 0)
@@ -194,11 +195,13 @@ class ImageChecks:
     def may_cascade(self, name: SourceTable, since: int, until: int) -> bool:
         """Whether a foreign key may have changed rows of the table between two places.
 
-        It may have if its parent was changed there, or the parent's parent.
+        It may have if its parent was changed there, or the parent's parent, under whatever name.
         """
         above = list(self.checked[name].cascades) if self.version < CASCADES_LOGGED else []
+        tables = {".".join(c.name[1:]): c for c in self.checked.values() if c.name[0] == name[0]}
         for parent in above:
-            known = self.checked.get((name[0], *parent.split(".", 1)))  # type: ignore[arg-type]
+            above += [old for old, new in self._renames if new == parent and old not in above]
+            known = tables.get(parent)
             if known is None:
                 continue
             if any(first < until and last > since for first, last in known.touched):
@@ -249,7 +252,7 @@ class ImageChecks:
     def _of(self, name: SourceTable, schema: TableSchema) -> Rows | None:
         """The rows of a table; None if they cannot be distinguished."""
         checked = self.checked.setdefault(name, Checked(name))
-        checked.cascades = schema.cascades or checked.cascades
+        checked.cascades = tuple(dict.fromkeys((*checked.cascades, *schema.cascades)))
         if name in self._ignored:
             checked.reason = "its engine keeps no rows of its own"
             return None
@@ -319,6 +322,7 @@ class ImageChecks:
                     self._rows[name].forget()
 
     def _rename(self, old: SourceTable, new: SourceTable) -> None:
+        self._renames.append((".".join(old[1:]), ".".join(new[1:])))
         self._rows.pop(new, None)
         self._shapes.pop(new, None)
         if old in self._rows and old not in self._unread:
