@@ -7,6 +7,7 @@ map of the log, completed from metadata or from a definition, each fact with its
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -109,6 +110,12 @@ class ForeignKey:
         referenced = tuple(columns.get(name.lower(), name) for name in self.referenced)
         return replace(self, db=new[0], table=new[1], referenced=referenced)
 
+    def of_renamed(self, old: tuple[str, str], new: tuple[str, str]) -> ForeignKey:
+        """It once its table ``old``, the child, is called ``new``: a name of InnoDB's follows."""
+        made = re.compile(rf"\A{re.escape(old[1])}(?=_ibfk_)", re.IGNORECASE)
+        name = self.name and made.sub(lambda _: new[1], self.name)
+        return replace(self, db=self.db or (old[0] if old[0] != new[0] else None), name=name)
+
     def in_small_letters(self) -> ForeignKey:
         """It as a server with lower_case_table_names=1 names the parent."""
         return replace(self, db=self.db and self.db.lower(), table=self.table.lower())
@@ -189,6 +196,11 @@ class TableDefinition:
         """The same tables as (db, table)."""
         found = ((fk.db or self.db, fk.table) for fk in self.foreign if fk.cascades)
         return tuple(dict.fromkeys(found))
+
+    def renamed(self, new: tuple[str, str]) -> TableDefinition:
+        """It once it is called ``new``."""
+        foreign = tuple(key.of_renamed((self.db, self.table), new) for key in self.foreign)
+        return replace(self, db=new[0], table=new[1], foreign=foreign)
 
     def referring(
         self, old: tuple[str, str], new: tuple[str, str], columns: Mapping[str, str]

@@ -254,6 +254,9 @@ IN_THE_LOG: dict[str, tuple[Sequence[str], Sequence[str]]] = {
                     ["UPDATE u.p SET v = 9 WHERE id = 3", "DELETE FROM u.p WHERE id = 2"]),
     "the table renamed": (["RENAME TABLE u.p TO u.x, u.x TO u.q"],
                           ["DELETE FROM u.q WHERE id = 2"]),
+    "the child renamed": (["RENAME TABLE u.c TO u.d"],
+                          ["ALTER TABLE u.d DROP FOREIGN KEY d_ibfk_1",
+                           "DELETE FROM u.p WHERE id = 2"]),
     "made again": (["ALTER TABLE u.p ADD n INT", "DROP TABLE u.c, u.p", "CREATE TABLE u.p (id INT "
                     "PRIMARY KEY, w INT)", "INSERT INTO u.p VALUES (1, 1), (2, 2)"],
                    ["UPDATE u.p SET w = 9 WHERE id = 2"]),

@@ -8,7 +8,6 @@ understood (docs/traps.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -196,8 +195,7 @@ class Replay:
         if not moved.complete:
             _note(moved, "renamed_from", boundary)
         if moved.definition is not None:
-            db, table = boundary.new_name
-            moved.definition = replace(moved.definition, db=db, table=table)
+            moved.definition = moved.definition.renamed(boundary.new_name)
         self.absent.discard(boundary.new_name)
         self.tables[boundary.new_name] = moved
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
@@ -367,13 +366,5 @@ def _parents(table: Tracked) -> set[TableId]:
 
 def _moved(table: Tracked, new: TableId) -> Tracked:
     """``table`` under a new name, which names of foreign keys follow as InnoDB has them do."""
-    made = re.compile(rf"\A{re.escape(table.table)}(?=_ibfk_)", re.IGNORECASE)
-    foreign = tuple(
-        replace(
-            fk,
-            db=fk.db or (table.db if table.db != new[0] else None),
-            name=fk.name and made.sub(lambda _: new[1], fk.name),
-        )
-        for fk in table.foreign
-    )
+    foreign = tuple(fk.of_renamed((table.db, table.table), new) for fk in table.foreign)
     return replace(table, db=new[0], table=new[1], foreign=foreign)

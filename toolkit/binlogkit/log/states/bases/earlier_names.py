@@ -92,8 +92,7 @@ def _before(
         if not placed:
             return None, stops
         if boundary.action == "rename" and boundary.new_name == name:
-            db, table = boundary.name
-            definition = replace(definition, db=db, table=table)
+            definition = definition.renamed(boundary.name)
             continue
         done = boundary.alteration if boundary.action == "alter" else None
         if done is None:
