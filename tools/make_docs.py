@@ -230,14 +230,16 @@ text.
 ## What is compared
 
 Of each event: its place, type, time, server, GTID, checksum, and the fields that mysqlbinlog
-prints. The log's own bytes decide the rest of the header: `code`, `size`, `end_pos`, `flags`, and
-whether the checksum is right; of a query its database and status variables, of a table map its
-flags, types, metadata and NULLs, of a user variable its type and collation, of a GTID its flags. Of
+prints. The log's own bytes decide all others that the event stores: of the header `code`, `size`,
+`end_pos`, `flags`, and whether the checksum is right; of the body every field, from a format
+description's header lengths and a query's status variables to a table map's metadata of columns,
+a rows event's bitmaps and images, and a compressed payload
+(`tests/analyses/conformance/test_stored_fields.py` changes each field of each kind of event). Of
 each row: its values, number, `end_pos`, `timestamp`, `commit_timestamp`, `server_id`, `gtid`,
 `thread_id`, `query`, and `xid` and `xa`, which only the end of its transaction shows. With
-`binlog_row_metadata=FULL` columns must have the names of the table map. Fields of an event's body
-that are in neither list (the header lengths of a format description, a table map's metadata of
-columns) are not compared here: `--against golden` compares every key.
+`binlog_row_metadata=FULL` columns must have the names of the table map. What is told from other
+fields or other events (a user variable's `charset` and `decoded`, the `variables` and the `file` of
+a statement) is not compared here: `--against golden` compares every key.
 
 ## The second judge: the log's own bytes
 

@@ -2,52 +2,70 @@
 
 The places in the body are told from lengths that stand there, not by the readers of
 ``binlogkit.events``. Layouts: libs/mysql/binlog/event/ (8.0), statement_events.h (QUERY,
-USER_VAR), rows_event.h (TABLE_MAP).
+USER_VAR), rows_event.h (TABLE_MAP, rows), load_data_events.h, control_events.h (GTIDs, the format
+description, payloads).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 from binlogkit.analyses.conformance.event_fields import our_statement
-from binlogkit.constants import EventType
+from binlogkit.analyses.conformance.field_forms import (
+    Place,
+    Write,
+    code_of,
+    from_hex,
+    names,
+    names_size,
+    packed,
+    packed_at,
+    string,
+    string_size,
+    text,
+    told,
+    uint,
+    variable,
+    variable_at,
+    written,
+)
+from binlogkit.analyses.conformance.stored_metadata import metadata_places
+from binlogkit.constants import EventType, event_type_name
+from binlogkit.events.early import final_codes
+from binlogkit.events.rows import RowsFlag
 from binlogkit.sources.raw import RawEvent
-
-_Write = Callable[[Any], bytes]
-_Place = tuple[str, Any, _Write, bytes]  # a field, what is said of it, its form, what stands there
 
 _QUERY_POST_HEADER, _LOAD_POST_HEADER = 13, 26
 _DB_LENGTH_AT, _STATUS_LENGTH_AT = 8, 11
 _TABLE_ID, _FLAGS = 6, 2
-_PACKED = {252: 2, 253: 3, 254: 8}  # first byte of a packed integer -> bytes behind it
-_MANY_DATABASES = 254  # "more than 16", without their names
 _VALUE_TYPES = {"STRING": 0, "REAL": 1, "INT": 2, "ROW": 3, "DECIMAL": 4}
+_ALGORITHMS = {"OFF": 0, "CRC32": 1, "UNDEF": 255}
+_VERSION_AT, _CREATED_AT, _LENGTHS_AT = 2, 52, 57
+_CLOCKS_AT = 25  # of a GTID: behind its flags, UUID and number
+_LOGICAL_CLOCK = 2
+_TICKET = 11  # a tagged GTID's fields by their ids
+_UUID, _TAG = 1, 3
 
 
 def not_as_stored(raw: RawEvent, fields: Mapping[str, Any]) -> Iterator[tuple[str, Any, bytes]]:
     """The fields of a record's ``fields`` that are not what ``raw`` stores; keys that these lack
     are not judged. Each with what is said of it and the bytes that are there."""
+    end = raw.header.log_pos
+    if fields.get("log_pos", end) != end:
+        yield "log_pos", fields["log_pos"], uint(4)(end)
     judge = _JUDGES.get(raw.header.type_code)
     if judge is None:
         return
     try:
         for name, value, write, stored in judge(raw.body, fields):
-            if _written(value, write) != stored:
+            if written(value, write) != stored:
                 yield name, value, stored
     except (IndexError, ValueError):
         return  # a damaged body, which the reading reports
-
-
-def _written(value: Any, write: _Write) -> bytes | None:
-    """None: not a value that can stand there; a value that is not there writes nothing."""
-    if value is None:
-        return b""
-    try:
-        return write(value)
-    except (TypeError, ValueError, AttributeError, OverflowError, KeyError):
-        return None
 
 
 def stores_text(raw: RawEvent, fields: Mapping[str, Any]) -> bool:
@@ -55,8 +73,8 @@ def stores_text(raw: RawEvent, fields: Mapping[str, Any]) -> bool:
     or an EXECUTE_LOAD_QUERY stores."""
     body, code = raw.body, raw.header.type_code
     if code == EventType.TABLE_MAP_EVENT:
-        names = (_string(str(fields.get(name))) + b"\0" for name in ("db", "table"))
-        return body.startswith(b"".join(names), _TABLE_ID + _FLAGS)
+        stored = (string(str(fields.get(name))) + b"\0" for name in ("db", "table"))
+        return body.startswith(b"".join(stored), _TABLE_ID + _FLAGS)
     statement = our_statement(fields)
     if code == EventType.ROWS_QUERY_LOG_EVENT:
         return body[1:] == statement
@@ -65,57 +83,24 @@ def stores_text(raw: RawEvent, fields: Mapping[str, Any]) -> bool:
     return body[start + body[_DB_LENGTH_AT] + 1 :] == statement
 
 
-# ---- values -------------------------------------------------------------------------------------
-
-
-def _uint(size: int) -> _Write:
-    return lambda value: int(value).to_bytes(size, "little")
-
-
-def _text(value: str) -> bytes:
-    return value.encode("utf-8", "surrogateescape")
-
-
-def _string(value: str) -> bytes:
-    return bytes([len(_text(value))]) + _text(value)
-
-
-def _names(value: list[str]) -> bytes:
-    if not value:
-        return bytes([_MANY_DATABASES])
-    return bytes([len(value)]) + b"".join(_text(name) + b"\0" for name in value)
-
-
-def _hex(value: str) -> bytes:
-    return bytes.fromhex(value.removeprefix("0x"))
-
-
-def _string_size(data: bytes, at: int) -> int:
-    return 1 + data[at]
-
-
-def _names_size(data: bytes, at: int) -> int:
-    end = at + 1
-    for _ in range(data[at] if data[at] != _MANY_DATABASES else 0):
-        end = data.index(0, end) + 1
-    return end - at
+# ---- statements ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
     """How a status variable is written, and how many bytes one takes that stands at a place."""
 
-    write: _Write
+    write: Write
     size: Callable[[bytes, int], int]
 
 
 def _fixed(size: int) -> _Form:
-    return _Form(_uint(size), lambda _, __: size)
+    return _Form(uint(size), lambda _, __: size)
 
 
-_STRING = _Form(_string, _string_size)
-_TERMINATED = _Form(lambda v: _string(v) + b"\0", lambda data, at: _string_size(data, at) + 1)
-_NAMES = _Form(_names, _names_size)
+_STRING = _Form(string, string_size)
+_TERMINATED = _Form(lambda v: string(v) + b"\0", lambda data, at: string_size(data, at) + 1)
+_NAMES = _Form(names, names_size)
 #: By their codes, Query_event_status_vars; those of other servers are not judged.
 _STATUS: Mapping[int, tuple[tuple[str, _Form], ...]] = {
     0: (("flags2", _fixed(4)),),
@@ -142,19 +127,20 @@ _STATUS: Mapping[int, tuple[tuple[str, _Form], ...]] = {
 }  # fmt: skip
 
 
-# ---- events -------------------------------------------------------------------------------------
-
-
-def _told(fields: Mapping[str, Any], name: str, write: _Write, stored: bytes) -> Iterator[_Place]:
-    if name in fields:
-        yield name, fields[name], write, stored
+#: Fields of fixed places: name, offset, size.
+_QUERY_NUMBERS = (("thread_id", 0, 4), ("exec_time", 4, 4), ("error_code", 9, 2))
+_LOAD_NUMBERS = (("file_id", 13, 4), ("name_start", 17, 4), ("name_end", 21, 4),
+                 ("duplicates", 25, 1))  # fmt: skip
 
 
 def _query(
     body: bytes, fields: Mapping[str, Any], start: int = _QUERY_POST_HEADER
-) -> Iterator[_Place]:
+) -> Iterator[Place]:
     end = _status_end(body, start)
-    yield from _told(fields, "schema", _text, body[end : end + body[_DB_LENGTH_AT]])
+    for name, at, size in _QUERY_NUMBERS:
+        yield from told(fields, name, uint(size), body[at : at + size])
+    yield from told(fields, "schema", text, body[end : end + body[_DB_LENGTH_AT]])
+    yield from _no_text(body[end + body[_DB_LENGTH_AT] + 1 :], fields)
     said = fields.get("status_vars")
     if isinstance(said, Mapping) and "repeated" not in said:
         yield from _status(body[start:end], said)
@@ -165,11 +151,23 @@ def _status_end(body: bytes, start: int) -> int:
     return start + int.from_bytes(body[_STATUS_LENGTH_AT:_QUERY_POST_HEADER], "little")
 
 
-def _load_query(body: bytes, fields: Mapping[str, Any]) -> Iterator[_Place]:
-    return _query(body, fields, _LOAD_POST_HEADER)
+def _load_query(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+    yield from _query(body, fields, _LOAD_POST_HEADER)
+    for name, at, size in _LOAD_NUMBERS:
+        yield from told(fields, name, uint(size), body[at : at + size])
 
 
-def _status(block: bytes, said: Mapping[str, Any]) -> Iterator[_Place]:
+def _rows_query(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+    return _no_text(body[1:], fields)
+
+
+def _no_text(stored: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+    """A statement's bytes, which are said only where it is no text."""
+    if fields.get("query_bytes") is not None:
+        yield "query_bytes", fields["query_bytes"], from_hex, stored
+
+
+def _status(block: bytes, said: Mapping[str, Any]) -> Iterator[Place]:
     """Every variable that is stored, and those that are said and are not."""
     seen, at = set(), 0
     while at < len(block):
@@ -188,44 +186,171 @@ def _status(block: bytes, said: Mapping[str, Any]) -> Iterator[_Place]:
             yield f"status_vars.{name}", said[name], forms[name].write, b""
 
 
-def _table_map(body: bytes, fields: Mapping[str, Any]) -> Iterator[_Place]:
-    at = _TABLE_ID + _FLAGS
-    yield from _told(fields, "flags", _uint(_FLAGS), body[_TABLE_ID:at])
-    for _ in ("db", "table"):
-        at += _string_size(body, at) + 1
-    columns, at = _packed(body, at)
-    yield from _told(fields, "types", _hex, body[at : at + columns])
-    length, at = _packed(body, at + columns)
-    yield from _told(fields, "metadata", _hex, body[at : at + length])
-    at += length
-    yield from _told(fields, "nullable", _hex, body[at : at + (columns + 7) // 8])
-
-
-def _packed(body: bytes, at: int) -> tuple[int, int]:
-    """A packed integer, and where it ends."""
-    size = _PACKED.get(body[at], 0)
-    number = int.from_bytes(body[at + 1 : at + 1 + size], "little") if size else body[at]
-    return number, at + 1 + size
-
-
-def _user_var(body: bytes, fields: Mapping[str, Any]) -> Iterator[_Place]:
+def _user_var(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
     at = 4 + int.from_bytes(body[:4], "little")
-    if body[at]:  # NULL
-        return
+    there = not body[at]  # else it is NULL, and nothing follows
     kind, collation = body[at + 1 : at + 2], body[at + 2 : at + 6]
-    yield from _told(fields, "var_type", lambda name: bytes([_VALUE_TYPES[name]]), kind)
-    yield from _told(fields, "collation", _uint(4), collation)
+    yield from told(fields, "var_type", code_of(_VALUE_TYPES), kind if there else b"")
+    yield from told(fields, "collation", uint(4), collation if there else b"")
+    end = at + 10 + int.from_bytes(body[at + 6 : at + 10], "little")
+    yield from told(fields, "value", from_hex, body[at + 10 : end] if there else b"")
+    unsigned = there and sum(body[end : end + 1]) & 1
+    yield from told(fields, "unsigned", uint(1), bytes([unsigned]))
 
 
-def _gtid(body: bytes, fields: Mapping[str, Any]) -> Iterator[_Place]:
-    return _told(fields, "flags", _uint(1), body[:1])
+def _block(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+    yield from told(fields, "file_id", uint(4), body[:4])
+    yield from told(fields, "data", from_hex, body[4:])
 
 
-_JUDGES: Mapping[int, Callable[[bytes, Mapping[str, Any]], Iterator[_Place]]] = {
+# ---- tables and rows ----------------------------------------------------------------------------
+
+
+def _table_map(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+    at = _TABLE_ID + _FLAGS
+    yield from told(fields, "flags", uint(_FLAGS), body[_TABLE_ID:at])
+    for _ in ("db", "table"):
+        at += string_size(body, at) + 1
+    columns, at = packed_at(body, at)
+    yield from told(fields, "types", from_hex, body[at : at + columns])
+    length, at = packed_at(body, at + columns)
+    yield from told(fields, "metadata", from_hex, body[at : at + length])
+    at += length
+    end = at + (columns + 7) // 8
+    yield from told(fields, "nullable", from_hex, body[at:end])
+    yield from metadata_places(body[end:], fields)
+
+
+def _rows(
+    body: bytes, fields: Mapping[str, Any], *, code: int, images: tuple[str, ...], extra: bool
+) -> Iterator[Place]:
+    at = _TABLE_ID + _FLAGS
+    yield from told(fields, "flags", _rows_flags, body[_TABLE_ID:at])
+    if extra:
+        length = int.from_bytes(body[at : at + 2], "little")
+        yield from told(fields, "extra", _extra, body[at + 2 : at + length])
+        at += length
+    columns, at = packed_at(body, at)
+    yield from told(fields, "column_count", packed, packed(columns))
+    for name in ("before_columns", "after_columns"):
+        size = (columns + 7) // 8 if name in images else 0
+        yield from told(fields, name, from_hex, body[at : at + size])
+        at += size
+    yield from told(fields, "data", from_hex, body[at:])
+    # What the type says is held to its code.
+    kind, diffs = _OPS[images], code == EventType.PARTIAL_UPDATE_ROWS_EVENT
+    yield from told(fields, "op", lambda op: bytes([code]) * (op == kind), bytes([code]))
+    yield from told(fields, "partial", lambda it: bytes([code]) * (it is diffs), bytes([code]))
+
+
+def _rows_flags(value: list[str | int]) -> bytes:
+    bits = (one if isinstance(one, int) else RowsFlag[one] for one in value)
+    return sum(bits).to_bytes(_FLAGS, "little")
+
+
+def _extra(value: Mapping[str, Any]) -> bytes:
+    """As servers write it: NDB's, the partition, what is not known."""
+    out = b""
+    if value["ndb"] is not None:
+        ndb = from_hex(value["ndb"])
+        out += bytes([0, len(ndb) + 2, value["ndb_format"]]) + ndb
+    for name, tag in (("partition_id", b"\1"), ("source_partition_id", b"")):
+        if value[name] is not None:
+            out += tag + uint(2)(value[name])
+    return out + from_hex(value["rest"] or "0x")
+
+
+# ---- transactions and logs ----------------------------------------------------------------------
+
+
+def _gtid(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+    yield from told(fields, "flags", uint(1), body[:1])
+    yield from told(fields, "sid", lambda sid: UUID(sid).bytes, body[1:17])
+    yield from told(fields, "gno", uint(8), body[17:_CLOCKS_AT])
+    yield from told(fields, "tag", text, b"")
+    at = _CLOCKS_AT
+    if body[at : at + 1] == bytes([_LOGICAL_CLOCK]):
+        at += 1 + 8 + 8
+        for size in (7, 4):  # the commit's time, the server's version: the highest bit says
+            at += size * (1 + (sum(body[at + size - 1 : at + size]) >> 7))
+            if size > 4 and at < len(body):
+                _, at = packed_at(body, at)  # the transaction's length
+    else:
+        at = len(body)
+    yield from told(fields, "commit_group_ticket", uint(8), body[at:])
+
+
+def _tagged(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+    at, found = 0, {}
+    for _ in ("version", "size", "last that a reader must know"):
+        _, at = variable_at(body, at)
+    while at < len(body):
+        number, start = variable_at(body, at)
+        more, at = variable_at(body, start)
+        for _ in range(15 if number == _UUID else 0):
+            _, at = variable_at(body, at)
+        at += more if number == _TAG else 0
+        found[number] = body[start:at]
+    yield from told(fields, "flags", variable, found.get(0, b""))
+    yield from told(fields, "commit_group_ticket", variable, found.get(_TICKET, b""))
+
+
+def _format(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+    yield from told(fields, "created", uint(4), body[_CREATED_AT : _CREATED_AT + 4])
+    yield from told(fields, "event_header_length", uint(1), body[_LENGTHS_AT - 1 : _LENGTHS_AT])
+    said = fields.get("post_header_lengths")
+    if not isinstance(said, Mapping):
+        return
+    version = body[_VERSION_AT:_CREATED_AT].split(b"\0")[0].decode("ascii", "replace")
+    final = final_codes(version)
+    stored = body[_LENGTHS_AT : body[_LENGTHS_AT + EventType.FORMAT_DESCRIPTION_EVENT - 1]]
+    lengths = {
+        event_type_name(final.get(i, i)): stored[i - 1 : i] for i in range(1, len(stored) + 1)
+    }
+    for name in dict.fromkeys([*lengths, *said]):
+        yield f"post_header_lengths.{name}", said.get(name), uint(1), lengths.get(name, b"")
+    yield from told(
+        fields, "checksum_algorithm", code_of(_ALGORITHMS), body[_LENGTHS_AT + len(stored) :]
+    )
+
+
+def _payload(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+    at = 0
+    while body[at]:
+        length, at = packed_at(body, packed_at(body, at)[1])
+        at += length
+    yield from told(fields, "payload", from_hex, body[at + 1 :])
+
+
+_OPS = {
+    ("after_columns",): "insert",
+    ("before_columns", "after_columns"): "update",
+    ("before_columns",): "delete",
+}
+_Judge = Callable[[bytes, Mapping[str, Any]], Iterator[Place]]
+_JUDGES: dict[int, _Judge] = {
     EventType.QUERY_EVENT: _query,
     EventType.EXECUTE_LOAD_QUERY_EVENT: _load_query,
+    EventType.ROWS_QUERY_LOG_EVENT: _rows_query,
+    EventType.BEGIN_LOAD_QUERY_EVENT: _block,
+    EventType.APPEND_BLOCK_EVENT: _block,
+    EventType.DELETE_FILE_EVENT: _block,
     EventType.TABLE_MAP_EVENT: _table_map,
     EventType.USER_VAR_EVENT: _user_var,
     EventType.GTID_LOG_EVENT: _gtid,
     EventType.ANONYMOUS_GTID_LOG_EVENT: _gtid,
+    EventType.GTID_TAGGED_LOG_EVENT: _tagged,
+    EventType.FORMAT_DESCRIPTION_EVENT: _format,
+    EventType.TRANSACTION_PAYLOAD_EVENT: _payload,
 }
+for _verb, _images in zip(("WRITE", "UPDATE", "DELETE"), _OPS, strict=True):
+    for _name, _extended in ((f"{_verb}_ROWS_EVENT_V1", False), (f"{_verb}_ROWS_EVENT", True)):
+        _JUDGES[EventType[_name]] = partial(
+            _rows, code=EventType[_name], images=_images, extra=_extended
+        )
+_JUDGES[EventType.PARTIAL_UPDATE_ROWS_EVENT] = partial(
+    _rows,
+    code=EventType.PARTIAL_UPDATE_ROWS_EVENT,
+    images=("before_columns", "after_columns"),
+    extra=True,
+)
