@@ -59,7 +59,11 @@ def test_it_lands_without_pyspark(without_spark: Run, run: Run, tmp_path: Path) 
     [
         (["--mask", "shop.orders.total=drop"], "this landing has --mask none, not "),
         (["--mask", "nothing"], "a mask is"),
-        (["--out", "s3://bucket/lake"], "a landing goes to a folder, not to s3://bucket/lake"),
+        (
+            ["--out", "s3://bucket/lake"],
+            "a landing in a store needs --ledger DIR",
+        ),
+        (["--out", "hdfs://host/lake"], "a landing goes to a folder, or to s3://, gs://, az://"),
         (["missing.000001"], "missing.000001: no such file"),
     ],
     ids=str,

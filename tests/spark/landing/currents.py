@@ -25,6 +25,7 @@ from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.current_rows import as_inserts
 from binlogkit.spark.landing.current_tables import current, keep_current
 from binlogkit.spark.landing.kept import Kept
+from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.reading import folders, read
 from binlogkit.spark.landing.restored import Restored
 from binlogkit_fixtures import golden
@@ -44,7 +45,7 @@ def as_state(out: Path, landing: Landing, state: TableState) -> TableState:
         return replace(state, rows=state.rows.slice(0, 0))
     versions = [empty_batch(one) for one in landing.ledger.joined.schemas[state.table]]
     fields = list(state.rows.schema.field("values").type)
-    schemas = [read(folder).schema for folder in folders(out, state.table)]
+    schemas = [read(folder).schema for folder in folders(Folder(out), state.table)]
     own = pa.schema([one for one in schemas[0] if one.name.startswith("_")])
     flat = as_inserts(rows, pa.schema([*own, *(rows.schema.field(f.name) for f in fields)]))
     changes = Restored(state.table, flat, versions, landing.ledger.numbering, landing.ledger.masks)

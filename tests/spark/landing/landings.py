@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -9,29 +10,31 @@ from binlogkit.log import open_log
 from binlogkit.log.index import Index
 from binlogkit.spark.landing.door import in_threads
 from binlogkit.spark.landing.landing import Arrived, land_logs
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import read
+from binlogkit.spark.landing.store import place_of
+from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import Terms
 
 run_here = in_threads(2)
 
 
-def land(source: Any, out: Path, terms: Terms | None = None, **sizes: Any) -> Arrived:
+def land(source: Any, out: Path | Place, terms: Terms | None = None, **sizes: Any) -> Arrived:
     """Land logs, each task and transaction of the index in this process."""
     options = {name: sizes.pop(name) for name in ("on_damage", "name") if name in sizes}
     log, terms = open_log(source, **options), terms or Terms()
     return land_logs(
-        log, out, terms, run=sizes.pop("run", run_here),
+        log, place_of(out), terms, run=sizes.pop("run", run_here),
         updated=lambda folder: Index(folder, queries=not terms.masks.masks).update(log.carriers),
         **sizes,
     )  # fmt: skip
 
 
-def landed(out: Path, table: str = "*/*") -> dict[str, list[dict[str, Any]]]:
+def landed(out: Path | Place, table: str = "*/*") -> dict[str, list[dict[str, Any]]]:
     """The rows of landed tables by the table's folder, in the order of their changes."""
-    found = {}
-    for log in sorted(out.glob(f"tables/{table}/_delta_log")):
-        rows = read(log.parent).to_pylist()
-        found[str(log.parent.relative_to(out / "tables"))] = sorted(
-            rows, key=lambda row: row["_sequence"]
-        )
+    found, tables = {}, place_of(out) / "tables"
+    for name in tables.below("*/*"):
+        if fnmatchcase(name, table) and opened(tables / name) is not None:
+            rows = read(tables / name).to_pylist()
+            found[name] = sorted(rows, key=lambda row: row["_sequence"])
     return found

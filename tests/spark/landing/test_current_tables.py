@@ -18,6 +18,7 @@ from binlogkit.spark.landing import Landing, current_tables
 from binlogkit.spark.landing.current_rows import net_rows
 from binlogkit.spark.landing.current_tables import current, keep_current
 from binlogkit.spark.landing.merging import merge_here, write_anew
+from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
@@ -103,13 +104,14 @@ def test_keys_that_the_library_misses_are_merged(tmp_path: Path) -> None:
     kind = pa.decimal128(20, 0)
     keys = [Decimal(n) for n in (1, 2**53 + 1, 2**63, 2**64 - 1)]
     whole = pa.table({"id": pa.array(keys, kind), "n": pa.array(range(4))})
-    write_anew(tmp_path, whole, 1, {})
+    write_anew(Folder(tmp_path), whole, 1, {})
     for number, key in enumerate(keys, 2):
         touched = pa.table({"id": pa.array([key], kind)})
         net = net_rows(whole.slice(0, 0), touched, ["id"])
         assert net is not None
-        assert merge_here(DeltaTable(tmp_path), tmp_path, net, ["id"], number, {}) == (0, 0, 1)
-    assert not len(read(tmp_path))
+        table = DeltaTable(tmp_path)
+        assert merge_here(table, Folder(tmp_path), net, ["id"], number, {}) == (0, 0, 1)
+    assert not len(read(Folder(tmp_path)))
 
 
 # ---- whatever ends it, or runs beside it -----------------------------------------------------

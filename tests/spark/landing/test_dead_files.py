@@ -11,6 +11,8 @@ from deltalake import DeltaTable
 from binlogkit.errors import WriteError
 from binlogkit.spark.landing import compact
 from binlogkit.spark.landing.dead_files import under_way
+from binlogkit.spark.landing.place import Folder
+from binlogkit.spark.landing.writing import parquet_name
 from binlogkit_fixtures import golden
 from tests.spark.landing.landings import land, landed
 from tests.spark.landing.test_faults import dead_files, killed, steps_of
@@ -20,12 +22,12 @@ LOGS = golden.case("8.0-row-full", "transactions")
 
 def left_by_a_killed_one(lake: Path) -> list[Path]:
     """Copies of files, under names that a landing gives, and the mark of one that was killed."""
-    found = []
+    found, mark = [], uuid.uuid4().hex
     for path in [*lake.glob("tables/bank/account/*/*/*.parquet"), *lake.glob("landed/*.parquet")]:
-        copy = path.with_name(f"{uuid.uuid4().hex}.parquet")
+        copy = path.with_name(parquet_name(mark))
         copy.write_bytes(path.read_bytes())
         found.append(copy)
-    (lake / "running" / uuid.uuid4().hex).touch()
+    (lake / "running" / mark).touch()
     return found
 
 
@@ -65,7 +67,7 @@ def test_only_files_of_killed_landings_are_deleted(tmp_path: Path) -> None:
 
 def test_nothing_is_deleted_while_a_landing_is_under_way(tmp_path: Path) -> None:
     land(LOGS.path, tmp_path)
-    with under_way(tmp_path):
+    with under_way(Folder(tmp_path)):
         dead = left_by_a_killed_one(tmp_path)
         land(LOGS.path, tmp_path)
         assert dead and all(path.exists() for path in dead)
@@ -85,5 +87,5 @@ def test_a_landing_that_was_not_killed_leaves_no_mark(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "running").write_text("a file")
-    with pytest.raises(WriteError, match="running"), under_way(tmp_path):
+    with pytest.raises(WriteError, match="running"), under_way(Folder(tmp_path)):
         pass

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.tables import files_of, opened
 from binlogkit_fixtures import golden
 from tests.spark.landing.landings import land, landed
@@ -64,8 +65,9 @@ def dead_files(out: Path) -> list[Path]:
 
 
 def known_files(folder: Path) -> set[Path]:
-    table = opened(folder)
-    return set() if table is None else {*files_of(table, folder)}
+    table = opened(Folder(folder))
+    known = [] if table is None else files_of(table, Folder(folder))
+    return {Path(str(one)) for one in known}
 
 
 def dies_and_goes_on(out: Path, number: int, when: str, expected: dict[str, Any]) -> None:

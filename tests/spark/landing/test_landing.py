@@ -18,6 +18,7 @@ from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.log.index import Joined
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing import landing
+from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.reading import landed as landed_table
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.restoring import Landing
@@ -404,7 +405,7 @@ def test_partitions_and_bounds_are_what_the_rows_say(tmp_path: Path) -> None:
     land(TRANSACTIONS.path, tmp_path)
     table = DeltaTable(tmp_path / "tables/bank/account")
     assert table.metadata().partition_columns == ["_day", "_source"]
-    rows = read(tmp_path / "tables/bank/account")
+    rows = read(Folder(tmp_path / "tables/bank/account"))
     assert {str(day) for day in rows["_day"].to_pylist()} == {
         moment.date().isoformat() for moment in rows["_commit_timestamp"].to_pylist()
     }

@@ -11,6 +11,7 @@ from binlogkit.analyses._frames import carried
 from binlogkit.errors import BinlogKitError
 from binlogkit.log.states.table_state import TableState
 from binlogkit.spark.landing import Landing
+from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.reading import File
 from binlogkit.spark.landing.shared import SharedState, shared_state, together
 from binlogkit_fixtures import golden, manifest
@@ -61,8 +62,8 @@ def same(found: SharedState, wanted: TableState) -> None:
 
 def test_files_that_may_share_a_transaction_are_restored_together() -> None:
     def file(path: str, first: int, last: int, day: str = "d") -> File:
-        return File(path, {"_day": day, "_source": None}, first, last)
+        return File(Folder(Path(path)), {"_day": day, "_source": None}, first, last)
 
     given = [file("c", 5, 9), file("a", 1, 3), file("b", 3, 4), file("e", 4, 4, "x")]
-    found = [[one.path for one in group] for group in together(given)]
+    found = [[str(one.path) for one in group] for group in together(given)]
     assert found == [["a", "b"], ["c"], ["e"]]

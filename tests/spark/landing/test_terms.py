@@ -15,6 +15,7 @@ from binlogkit.cli import run
 from binlogkit.errors import UsageError
 from binlogkit.spark.landing import Landing, current, keep_current
 from binlogkit.spark.landing.journal import read_journal, read_terms
+from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.terms import Since, Terms
 from binlogkit.spark.landing.views import VIEWS
 from binlogkit.spark.masks import parse_masks
@@ -48,7 +49,7 @@ def test_a_table_that_was_excluded_lands_from_a_batch_on(tmp_path: Path) -> None
         "bank.account lands from batch 2 on: changes of earlier batches are not there, unless all "
         "logs are landed anew in another folder",
     ]
-    assert read_terms(tmp_path) == [Since(1, exclude=("bank.account",)), Since(2)]
+    assert read_terms(Folder(tmp_path)) == [Since(1, exclude=("bank.account",)), Since(2)]
     landing = Landing(tmp_path)
     ended = [  # in the second log, where an XA transaction of the first one is committed
         t["gtid"]
@@ -108,7 +109,7 @@ def test_masks_hold_from_a_batch_on_and_are_taken_off_by_name(tmp_path: Path) ->
     assert land(BOTH, tmp_path, cleared).changed == [
         f"{OWNER} lands as it is from batch 4 on: it was {OWNER}=drop"
     ]
-    assert [one.masks for one in read_terms(tmp_path)] == [(), (f"{OWNER}=drop",), ()]
+    assert [one.masks for one in read_terms(Folder(tmp_path))] == [(), (f"{OWNER}=drop",), ()]
     keep_current(tmp_path)
     assert "owner" not in current(tmp_path, "bank.account").column_names
 
@@ -165,9 +166,9 @@ def test_a_change_that_ends_at_a_step_or_has_another_landing_beside_it(
     def check(out: Path) -> None:
         changes(out=out)
         assert changes(out=out).batches == 0
-        since = read_terms(out)[-1]
+        since = read_terms(Folder(out))[-1]
         assert since.masks == (f"{OWNER}=drop",)
-        batch = {span.file: span.batch for span in read_journal(out)[2]}
+        batch = {span.file: span.batch for span in read_journal(Folder(out))[2]}
         for log in BOTH:
             assert has_owners(out, log) == (batch[str(log)] < since.batch)
 

@@ -14,6 +14,7 @@ from binlogkit.errors import InputError
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing import current, landed
 from binlogkit.spark.landing.journal import read_landed
+from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.reading import folders
 from binlogkit.spark.landing.shape import landed_name, own_fields
 from binlogkit.spark.landing.views import VIEWS, _shown_names
@@ -60,13 +61,13 @@ def test_views_are_the_tables(cell: str, scenario: str, tmp_path: Path) -> None:
     logs = [*golden.case(cell, scenario).binlogs]
     lands(logs, lake, "--current")
     connection = opened(lake)
-    tables = set(read_landed(lake)["table"].to_pylist())
+    tables = set(read_landed(Folder(lake))["table"].to_pylist())
     assert tables
     for table in tables:
         expected = landed(lake, table)
         rows = view(connection, table, "$changes")
         assert {*rows[0]} == {*expected.column_names}
-        if len([*folders(lake, landed_name(table))]) == 1:  # of others columns become text
+        if len([*folders(Folder(lake), landed_name(table))]) == 1:  # of others columns become text
             kept = without_absent if scenario == "ddl" else list
             assert kept(rows) == kept(expected.to_pylist())
         now = sorted(current(lake, table).to_pylist(), key=lambda row: row["_sequence"])
@@ -79,7 +80,7 @@ def test_views_are_the_tables(cell: str, scenario: str, tmp_path: Path) -> None:
         quoted = '"{}"."{}"'.format(*(part.replace('"', '""') for part in (schema, name)))
         (count,) = connection.execute(f"SELECT count(*) FROM {quoted}").fetchone() or (0,)
         counts += count * name.endswith("$changes")
-    assert counts == sum(read_landed(lake)["rows"].to_pylist())
+    assert counts == sum(read_landed(Folder(lake))["rows"].to_pylist())
 
 
 def at(connection: duckdb.DuckDBPyConnection, table: str, micros: int) -> list[str]:

@@ -12,6 +12,7 @@ from binlogkit.cli import run
 from binlogkit.errors import InputError
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.journal import read_held
+from binlogkit.spark.landing.place import Folder
 from binlogkit_fixtures import golden
 from tests.spark.landing.landings import land, landed
 from tests.spark.landing.steps import UNLOCKED, at_step
@@ -44,7 +45,7 @@ def test_rows_whose_log_is_gone_are_lost_once_and_block_nothing(
 ) -> None:
     with pytest.raises(InputError, match="wait and have not landed"):
         Landing(lake).state("bank.account")
-    waited = {one.table: one.rows for one in read_held(lake)}
+    waited = {one.table: one.rows for one in read_held(Folder(lake))}
     arrived = land(logs[0], lake)
     assert {one.table: one.rows for one in arrived.lost} == waited
     assert {one.file for one in arrived.lost} == {str(logs[1])}
@@ -111,7 +112,7 @@ def test_the_loss_is_said_whatever_ends_the_landing(
                 lost += land(logs[0], out).lost
             except KeyboardInterrupt:
                 lost += land(logs[0], out).lost
-        assert {one.table for one in lost} == {one.table for one in read_held(lake)}
+        assert {one.table for one in lost} == {one.table for one in read_held(Folder(lake))}
         assert landed(out) == landed(counted)
 
 

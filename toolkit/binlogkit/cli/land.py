@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from binlogkit.cli.engine import engine_options, spark_of
 from binlogkit.cli.help import Command
-from binlogkit.cli.options import found_options, open_stored
+from binlogkit.cli.options import found_options, open_stored, pairs_of, place_options
 from binlogkit.cli.progress import batches_done
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
@@ -21,7 +20,10 @@ if TYPE_CHECKING:
 
 @click.command("land", cls=Command)
 @found_options
-@click.option("--out", required=True, metavar="DIR", help="The landing: made, or continued.")
+@click.option(
+    "--out", required=True, metavar="DIR", help="The landing, or s3://, gs://, az://BUCKET/PREFIX."
+)
+@place_options
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table; else all.")
 @click.option("--exclude-table", "exclude", multiple=True, metavar="NAME", help="Not this table.")
 @click.option(
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
 @engine_options("auto", "local", "spark")
 def command(
     out: str,
+    ledger: str | None,
+    target_options: tuple[str, ...],
     tables: tuple[str, ...],
     exclude: tuple[str, ...],
     masks: tuple[str, ...],
@@ -70,20 +74,22 @@ def command(
     arrow_without_pandas()
     from binlogkit.spark.landing.door import check, fresh_logs, land_on
     from binlogkit.spark.landing.journal import logs_apart
+    from binlogkit.spark.landing.store import place_of
     from binlogkit.spark.landing.terms import Terms
     from binlogkit.spark.masks import parse_masks
 
     terms = Terms(tables, exclude, parse_masks(masks, mask_key), change_terms)
-    check(out, terms)
+    place = place_of(out, ledger, pairs_of(target_options))
+    check(place, terms)
     if retry:
         files = arguments["files"]
-        arguments["files"] = [*logs_apart(Path(out), alone=not files), *files]
+        arguments["files"] = [*logs_apart(place, alone=not files), *files]
     log, storage = open_stored(arguments)
-    spark = spark_of(arguments, log.carriers, lambda: fresh_logs(log, out))
+    spark = spark_of(arguments, log.carriers, lambda: fresh_logs(log, place))
     arrived = land_on(
         spark,
         log,
-        out,
+        place,
         terms,
         storage,
         retry=retry,

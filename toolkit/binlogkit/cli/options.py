@@ -131,6 +131,23 @@ _READING = (
 )  # fmt: skip
 _COUNT = click.IntRange(min=0)
 
+#: Of a landing in an object store.
+place_options = apply(
+    click.option(
+        "--ledger",
+        metavar="DIR",
+        help="The local folder of the ledger of a landing in a store, which needs one.",
+    ),
+    click.option(
+        "--target-option",
+        "target_options",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Of the landing's store, as AWS_REGION; secrets come from the environment only "
+        "(repeatable).",
+    ),
+)
+
 base_options = apply(
     click.option(
         "--base",
@@ -266,6 +283,17 @@ def open_stored(arguments: dict[str, Any]) -> tuple[Any, Any]:
         **{name: arguments.pop(name) for name in _READING},
     )
     return with_progress(log), storage
+
+
+def pairs_of(given: tuple[str, ...]) -> dict[str, str]:
+    """``NAME=VALUE`` options. UsageError."""
+    found = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not name or not equals:
+            raise UsageError("a target option is NAME=VALUE")
+        found[name] = value
+    return found
 
 
 def _storage_of(arguments: dict[str, Any]) -> Any:

@@ -19,6 +19,8 @@ from binlogkit.cli.options import (
     open_input,
     output_of,
     output_options,
+    pairs_of,
+    place_options,
 )
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, note, note_index, status_of
@@ -44,13 +46,16 @@ _LOG = logging.getLogger(__name__)
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @index_option
 @engine_options("local", "spark")
+@place_options
 @output_options
 def command(**arguments: Any) -> int:
     """One record per row that the table held: its values, and the unknown columns.
 
     Without --at, --until-gtid and --until-time: at the end of the log. With several tables, or
     without --table (all that the log names and that may be there at the point), each record begins
-    with its db and table. FILE may be the folder of a landing (`binlogkit land`), for one --table
+    with its db and table. FILE may be a landing (`binlogkit land`), for one --table and --at: its
+    folder, or with --ledger its URL; --engine spark is for landings. csv, Parquet and Arrow of one
+    table have its columns.
     and --at; --engine spark is for landings. csv, Parquet and Arrow of one table have its columns.
     """
     from binlogkit.reports.text import write_state, write_states
@@ -167,14 +172,17 @@ def tell_state(
         _LOG.info("%s: assumed: %s", name, assumed)
 
 
-def _landing_of(arguments: Mapping[str, Any]) -> Landing | None:
-    """The landing that a command's only argument names, if it is the folder of one."""
-    files = arguments["files"]
-    if len(files) != 1 or not (Path(files[0]) / "landings" / "_delta_log").is_dir():
+def _landing_of(arguments: dict[str, Any]) -> Landing | None:
+    """The landing that a command's only argument names, if it is the folder of one, or a ledger is
+    given."""
+    files, ledger = arguments["files"], arguments.pop("ledger")
+    options = pairs_of(arguments.pop("target_options"))
+    in_store = ledger is not None or bool(options)
+    if len(files) != 1 or not (in_store or (Path(files[0]) / "landings/_delta_log").is_dir()):
         return None
     from binlogkit.spark.landing import Landing
 
-    return Landing(files[0])
+    return Landing(files[0], ledger=ledger, target_options=options)
 
 
 def _only(arguments: Mapping[str, Any], *allowed: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from textwrap import shorten
 from typing import Any
 
@@ -26,6 +26,7 @@ from binlogkit.sources.log_format import CASCADES_LOGGED
 from binlogkit.spark.landing.current_tables import HARMLESS, Moved, Now
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.merging import quoted
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import folders, schema_of
 from binlogkit.spark.landing.shape import current_folder, own_fields, types_of
 from binlogkit.spark.landing.tables import opened
@@ -51,7 +52,9 @@ class AsWas:
     key: tuple[str, ...] = ()
 
 
-def all_as_was(out: Path, names: Iterable[TableId], now: Now | None = None) -> dict[TableId, AsWas]:
+def all_as_was(
+    out: Place, names: Iterable[TableId], now: Now | None = None
+) -> dict[TableId, AsWas]:
     """How far back the rows of tables with a current state follow from it, if that is up to date.
 
     ``now``: the landing, if it has been read. No rows do while another landing has not ended.

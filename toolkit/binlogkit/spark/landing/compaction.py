@@ -7,7 +7,8 @@ a column is left as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from binlogkit.errors import WriteError
-from binlogkit.spark.landing.tables import file_of, needed, opened
+from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.store import place_of
+from binlogkit.spark.landing.tables import file_of, opened
 from binlogkit.spark.landing.writing import FILE_BYTES
+
+#: The tables of a landing that get many small files.
+_PATTERNS = ("landings", "landed", "tables/*/*", "current/*/*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +39,32 @@ class Compacted:
     left: int
 
 
-def compact(out: str | Path, *, file_bytes: int = FILE_BYTES) -> list[Compacted]:
+def compact(
+    out: str | Path | Place,
+    *,
+    file_bytes: int = FILE_BYTES,
+    target_options: Mapping[str, str] | None = None,
+) -> list[Compacted]:
     """Compact the tables of a landing, its journal and its current-state tables.
 
     ``file_bytes``: the approximate size of a file afterwards. Files that readers have open stay
     until vacuum. UsageError: deltalake is not installed; WriteError.
     """
-    needed()
-    found = [_compact(Path(out), folder, file_bytes) for folder in _folders(Path(out))]
+    place = place_of(out, None, target_options)
+    names = [name for pattern in _PATTERNS for name in place.below(pattern)]
+    found = [_compact(name, place / name, file_bytes) for name in names]
     return [one for one in found if one.before or one.left]
 
 
-def _folders(out: Path) -> Iterator[Path]:
-    for pattern in ("landings", "landed", "tables/*/*", "current/*/*"):
-        yield from sorted(log.parent for log in out.glob(f"{pattern}/_delta_log"))
-
-
-def _compact(out: Path, folder: Path, file_bytes: int) -> Compacted:
-    from deltalake.exceptions import CommitFailedError, DeltaError
+def _compact(name: str, folder: Place, file_bytes: int) -> Compacted:
+    from deltalake.exceptions import CommitFailedError
 
     table = opened(folder)
-    assert table is not None
+    if table is None:
+        return Compacted(name, 0, 0, 0)
     names = {one.name for one in pa.schema(table.schema())}
     partitions = table.metadata().partition_columns
-    groups: dict[tuple[str | None, ...], list[Path]] = {}
+    groups: dict[tuple[str | None, ...], list[Place]] = {}
     for action in pa.table(table.get_add_actions(flatten=False)).to_pylist():
         if action["size_bytes"] < file_bytes:
             values = action.get("partition") or {}
@@ -66,16 +74,12 @@ def _compact(out: Path, folder: Path, file_bytes: int) -> Compacted:
     for key, files in groups.items():
         if len(files) < 2:
             continue
-        if any(names - set(partitions) - set(pq.read_schema(file).names) for file in files):
+        if any(names - set(partitions) - set(pq.read_schema(file.tail()).names) for file in files):
             left += 1
             continue
         chosen = [(n, "=", "" if v is None else v) for n, v in zip(partitions, key, strict=True)]
-        try:
+        with folder.asked(WriteError), suppress(CommitFailedError):  # another one was faster
             done = table.optimize.compact(chosen or None, target_size=file_bytes)
-        except CommitFailedError:  # another one was faster
-            continue
-        except (DeltaError, OSError) as exc:
-            raise WriteError(str(folder), str(exc)) from exc
-        before += done["numFilesRemoved"]
-        after += done["numFilesAdded"]
-    return Compacted(str(folder.relative_to(out)), before, after, left)
+            before += done["numFilesRemoved"]
+            after += done["numFilesAdded"]
+    return Compacted(name, before, after, left)

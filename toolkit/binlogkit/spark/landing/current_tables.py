@@ -42,13 +42,15 @@ from binlogkit.spark.landing.current_rows import (
 from binlogkit.spark.landing.journal import last_begun, read_journal, read_landed
 from binlogkit.spark.landing.kept import Kept
 from binlogkit.spark.landing.merging import Merge, known_of, merge_here, write_anew
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import Within, folders, read
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.restoring import Landing, Ordered
 from binlogkit.spark.landing.shape import current_folder, landed_name
 from binlogkit.spark.landing.spans import Landed, Span
 from binlogkit.spark.landing.states import LandedStates
-from binlogkit.spark.landing.tables import last_batch, needed, opened
+from binlogkit.spark.landing.store import place_of
+from binlogkit.spark.landing.tables import last_batch, opened
 from binlogkit.spark.splits.changelog import sequence_from
 from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 
@@ -65,9 +67,11 @@ class Moved(Exception):
 
 
 def keep_current(
-    out: str | Path,
+    out: str | Path | Place,
     tables: Iterable[str] = (),
     *,
+    ledger: str | Path | None = None,
+    target_options: Mapping[str, str] | None = None,
     merge: Merge = merge_here,
     again: Callable[[], object] = lambda: None,
 ) -> list[Kept]:
@@ -78,17 +82,17 @@ def keep_current(
     not installed, a name without a database); InputError: nothing has landed, or not everything in
     the ledger; WriteError.
     """
-    return keep(out, tables, merge=merge, again=again)[0]
+    place = place_of(out, ledger, target_options)
+    return keep(place, tables, merge=merge, again=again)[0]
 
 
 def keep(
-    out: str | Path, tables: Iterable[str], *, merge: Merge, again: Callable[[], object]
+    out: Place, tables: Iterable[str], *, merge: Merge, again: Callable[[], object]
 ) -> tuple[list[Kept], Now]:
     """The same, and the landing as it was then."""
-    needed()
     for _ in range(_ATTEMPTS):
         try:
-            now = Now(Path(out))
+            now = Now(out)
             wanted = [landed_name(table) for table in tables] or now.names()
             return [now.keep(name, merge) for name in wanted], now
         except Moved:
@@ -96,13 +100,14 @@ def keep(
     raise InputError(str(out), "not all that its ledger knows has landed: land again")
 
 
-def current(out: str | Path, table: str) -> pa.Table:
+def current(
+    out: str | Path | Place, table: str, *, target_options: Mapping[str, str] | None = None
+) -> pa.Table:
     """The rows of a current-state table, without Spark, with the columns that docs/landing.md has.
 
     InputError: there is no such table; UsageError: the name has no database.
     """
-    needed()
-    folder = Path(out) / current_folder(landed_name(table))
+    folder = place_of(out, None, target_options) / current_folder(landed_name(table))
     if opened(folder) is None:
         raise InputError(str(out), f"{table} has no current state there")
     return read(folder)
@@ -111,7 +116,7 @@ def current(out: str | Path, table: str) -> pa.Table:
 class Now:
     """A landing in which every begun batch has landed."""
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Place) -> None:
         self.out = out
         self._number, _, self.spans = read_journal(out)
         self._landing = Landing(out)
@@ -183,7 +188,7 @@ class Now:
 
     # ---- from all that has landed ---------------------------------------------------------------
 
-    def _replayed(self, name: TableId, folder: Path, new: _New) -> Kept:
+    def _replayed(self, name: TableId, folder: Place, new: _New) -> Kept:
         """Replay the table and rewrite it."""
         taken: list[Ordered] = []
 
@@ -208,7 +213,7 @@ class Now:
     # ---- from new changes -----------------------------------------------------------------------
 
     def _merged(
-        self, name: TableId, folder: Path, new: _New, known: Mapping[str, Any], merge: Merge
+        self, name: TableId, folder: Place, new: _New, known: Mapping[str, Any], merge: Merge
     ) -> Kept | None:
         """Merge the new changes; None if something about them is unexpected."""
         target = opened(folder)

@@ -1,8 +1,9 @@
 """Files that killed landings left: they are in no Delta log, and the next landing deletes them.
 
 Each landing holds a lock on a file of its own in ``running``, which it deletes when it ends. A file
-without a lock is of a landing that was killed. Files are deleted only while no landing is under
-way, and none begins meanwhile: what is not in Delta's log then is nobody's.
+without a lock is of a landing that was killed. The names of a landing's Parquet files begin with
+that of its lock, and those of killed ones are deleted: a store may have files of landings on other
+machines. They are deleted only while no landing is under way here, and none begins meanwhile.
 """
 
 from __future__ import annotations
@@ -13,27 +14,31 @@ import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from binlogkit.errors import WriteError
 from binlogkit.sources.carriers.carrier import reason_of
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.tables import files_of, opened
 
 _RUNNING = "running"
 _GATE = "gate"
-_OURS = re.compile(r"[0-9a-f]{32}\.parquet$")  # what writing.py and journal.py call their files
-_NAMES = re.compile(rb"[0-9a-f]{32}\.parquet")
+_OURS = re.compile(r"([0-9a-f]{32})-[0-9a-f]{32}\.parquet$")  # parquet_name in writing.py
+_NAMES = re.compile(rb"[0-9a-f]{32}-[0-9a-f]{32}\.parquet")
+_PATTERNS = ("landings", "landed", "terms", "waiting", "tables/*/*")
 
 
 @contextmanager
-def under_way(out: Path) -> Iterator[None]:
-    """A landing in a folder; before it begins, files are deleted that killed ones left there.
+def under_way(out: Place) -> Iterator[str]:
+    """A landing in a folder, and its mark; before it begins, files are deleted that killed ones
+    left there.
 
-    WriteError.
+    WriteError, InputError.
     """
-    folder = out / _RUNNING
+    folder = out.local / _RUNNING
     own = folder / uuid.uuid4().hex
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,7 +46,7 @@ def under_way(out: Path) -> Iterator[None]:
             fcntl.flock(gate, fcntl.LOCK_EX)
             killed = _killed(folder)
             if killed:
-                _sweep(out)
+                _sweep(out, {one.name for one in killed})
                 for one in killed:
                     one.unlink(missing_ok=True)
             lock = own.open("xb")
@@ -49,7 +54,7 @@ def under_way(out: Path) -> Iterator[None]:
     except OSError as exc:
         raise WriteError(str(folder), reason_of(exc)) from exc
     with lock:
-        yield
+        yield own.name
         own.unlink(missing_ok=True)
 
 
@@ -66,28 +71,32 @@ def _killed(folder: Path) -> list[Path]:
     return found
 
 
-def _sweep(out: Path) -> None:
-    """Delete the Parquet files of a landing that no Delta log has, neither as added nor as
+def _sweep(out: Place, killed: set[str]) -> None:
+    """Delete the Parquet files of killed landings that no Delta log has, neither as added nor as
     removed."""
-    tables = [*(one.parent for one in out.glob("*/_delta_log")), *out.glob("tables/*/*")]
-    for table in tables:
-        written = [path for path in table.rglob("*.parquet") if _OURS.match(path.name)]
+    for name in chain.from_iterable(map(out.below, _PATTERNS)):
+        table, written = out / name, list[Place]()
+        for path in table.files():
+            ours = _OURS.match(path.name)
+            if ours and ours[1] in killed:
+                written.append(path)
         known = _known(table) if written else set()
         for path in written:
             if path.name not in known:
-                path.unlink(missing_ok=True)
+                path.delete()
 
 
-def _known(folder: Path) -> set[str]:
+def _known(folder: Place) -> set[str]:
     """The names of files in the log of a Delta table, empty if there is no table."""
-    table, log = opened(folder), folder / "_delta_log"
+    table = opened(folder)
     found = set[str]() if table is None else {one.name for one in files_of(table, folder)}
-    for path in log.glob("*.json"):
-        found.update(name.decode() for name in _NAMES.findall(path.read_bytes()))
-    for path in log.glob("*.checkpoint*.parquet"):
-        for action in ("add", "remove"):
-            rows = pq.read_table(path, columns=[f"{action}.path"])
-            if action in rows.column_names:
-                told = (one["path"] for one in rows[action].to_pylist() if one)
-                found.update(os.path.basename(name) for name in told if name)  # noqa: PTH119  a URL
+    for path in (folder / "_delta_log").files():
+        if path.name.endswith(".json"):
+            found.update(name.decode() for name in _NAMES.findall(path.data()))
+        elif ".checkpoint" in path.name and path.name.endswith(".parquet"):
+            for action in ("add", "remove"):
+                rows = pq.read_table(path.source(), columns=[f"{action}.path"])
+                if action in rows.column_names:
+                    told = (one["path"] for one in rows[action].to_pylist() if one)
+                    found.update(os.path.basename(name) for name in told if name)  # noqa: PTH119  a URL
     return found

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.errors import UsageError
 from binlogkit.frames.share_decoding import thread_count
 from binlogkit.log import Log, open_log
 from binlogkit.log.index import Index
@@ -36,8 +35,9 @@ from binlogkit.spark.landing.landing import (
     Run,
     land_logs,
 )
-from binlogkit.spark.landing.merging import merge_here, merge_on, merges
-from binlogkit.spark.landing.tables import needed
+from binlogkit.spark.landing.merging import Merge, merge_here, merge_on, merges
+from binlogkit.spark.landing.place import Folder, Place
+from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.landing.views import VIEWS, write_views
 from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, write
@@ -52,8 +52,10 @@ if TYPE_CHECKING:
 def land(
     spark: SparkSession | None,
     paths: str | Path | Iterable[str | Path],
-    out: str | Path,
+    out: str | Path | Place,
     *,
+    ledger: str | Path | None = None,
+    target_options: Mapping[str, str] | None = None,
     tables: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
     masks: Iterable[str] = (),
@@ -74,7 +76,9 @@ def land(
 
     ``spark``: whose tasks read and write; None: threads of this process, which needs no PySpark.
     ``paths``: what :func:`binlogkit.open` takes, except bytes and open files; ``options``: its
-    other arguments; ``out``: a folder that the driver and all workers share, as the logs are.
+    other arguments; ``out``: a folder that the driver and all workers share, as the logs are, or a
+    prefix in a store, ``s3://bucket/prefix`` (docs/landing.md); ``ledger``: the local folder of a
+    landing in a store; ``target_options``: of that store, no secrets.
     ``tables``, ``exclude``: ``db.table`` or ``table``; ``masks``: ``db.table.column=drop``,
     ``=hash`` (by the key in ``mask_key_file``) or ``=truncate:N``: these stay the same for all
     landings in a folder, until ``change_terms`` sets others from the next batch on
@@ -88,15 +92,16 @@ def land(
     ``on_damage`` is ``report``.
     """
     terms = Terms(_texts(tables), _texts(exclude), parse_masks(masks, mask_key_file), change_terms)
-    check(out, terms)
+    place = place_of(out, ledger, target_options)
+    check(place, terms)
     named = [paths] if isinstance(paths, (str, Path)) else list(paths)
-    named = [*logs_apart(Path(out), alone=not named), *named] if retry else named
+    named = [*logs_apart(place, alone=not named), *named] if retry else named
     storage = given_options(storage_options)
     log = open_log(
         named, storage_options=storage, keyring=keyring, key_file=key_file, **options
     )  # fmt: skip
     return land_on(
-        spark, log, out, terms, storage, retry=retry, current=current, compact=compact,
+        spark, log, place, terms, storage, retry=retry, current=current, compact=compact,
         batch_bytes=batch_bytes, task_bytes=task_bytes, file_bytes=file_bytes,
     )  # fmt: skip
 
@@ -104,7 +109,7 @@ def land(
 def land_on(
     spark: SparkSession | None,
     log: Log,
-    out: str | Path,
+    out: Place,
     terms: Terms,
     storage: StorageOptions,
     *,
@@ -116,7 +121,7 @@ def land_on(
 ) -> Arrived:
     """The same for a log that is open; ``storage``: options for files in a store; ``retry``: what
     is still lost is reported again; ``reached``: as for :func:`land_logs`."""
-    folder = Path(out).absolute()
+    folder = out.absolute() if isinstance(out, Folder) else out
     log.carriers = list(map(_absolute, log.carriers))
     if retry:  # some were found, and may be named, too
         found = {PurePath(one.name): one for one in log.carriers}
@@ -137,7 +142,9 @@ def land_on(
         waiting = read_waiting(folder, read_journal(folder)[2])
         arrived = replace(arrived, lost=[one for one in waiting if one.lost])
     if current and last_begun(folder):
-        merge = merge_on(spark) if spark is not None and merges(spark) else merge_here
+        merge: Merge = merge_here
+        if spark is not None and isinstance(folder, Folder) and merges(spark):
+            merge = merge_on(spark)
         kept, now = keep(folder, (), merge=merge, again=lands)
         arrived = replace(arrived, current=kept)
     if compact:
@@ -148,12 +155,11 @@ def land_on(
     return arrived
 
 
-def check(out: str | Path, terms: Terms) -> None:
-    """UsageError: a landing with these settings cannot go there; before Spark is started."""
-    needed()
-    if is_url(str(out)):
-        raise UsageError(f"a landing goes to a folder, not to {out}")
-    check_terms(Path(out).absolute(), terms)
+def check(out: Place, terms: Terms) -> None:
+    """UsageError, InputError: a landing with these settings cannot go there; before Spark is
+    started."""
+    out.check_local(landing=True)
+    check_terms(out, terms)
 
 
 def _absolute(carrier: Carrier) -> Carrier:
@@ -163,9 +169,9 @@ def _absolute(carrier: Carrier) -> Carrier:
     return replace(carrier, name=os.path.abspath(carrier.name))  # noqa: PTH100  links are kept
 
 
-def fresh_logs(log: Log, out: str | Path) -> list[Carrier]:
+def fresh_logs(log: Log, out: Place) -> list[Carrier]:
     """The logs that the ledger of a landing does not know as they are now."""
-    return Index(Path(out).absolute() / LEDGER).unknown(log.carriers)
+    return Index(out.local / LEDGER).unknown(log.carriers)
 
 
 def _texts(given: str | Iterable[str]) -> tuple[str, ...]:

@@ -12,35 +12,34 @@ which has no spans: so no batch is begun meanwhile, and each has the terms befor
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from binlogkit.errors import InputError, UsageError
+from binlogkit.errors import InputError, UsageError, WriteError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import LANDED, LANDING, TERMS, WAITING
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.spans import Span
-from binlogkit.spark.landing.tables import APPLICATION, commit, files_of, last_batch, make, opened
+from binlogkit.spark.landing.tables import batch_of, commit, files_of, last_batch, make, opened
 from binlogkit.spark.landing.terms import Since, Terms
 from binlogkit.spark.landing.waiting import Waiting, is_there
-from binlogkit.spark.landing.writing import Written
+from binlogkit.spark.landing.writing import Written, parquet_name
 
 _BEGUN, _DONE, _WAITING, _TERMS = "landings", "landed", "waiting", "terms"
 
 
 class Journal:
-    """The journal of the landing in a folder.
+    """The journal of the landing in a folder; ``mark``: of the landing that writes.
 
     UsageError: the landing has other terms, and these are not to replace them.
     """
 
-    def __init__(self, folder: Path, terms: Terms) -> None:
+    def __init__(self, folder: Place, terms: Terms, mark: str) -> None:
         self._folder, self._begun, self._done = folder, folder / _BEGUN, folder / _DONE
-        self._terms = terms
+        self._terms, self._own = terms, mark
         check_terms(folder, terms)
         make(folder / _TERMS, arrow_schema(TERMS), [])
         if not read_terms(folder):
@@ -54,6 +53,13 @@ class Journal:
     def ended(self) -> bool:
         """Whether the last batch that was begun is done."""
         return last_batch(self._done) >= last_begun(self._folder)
+
+    @property
+    def mark(self) -> str:
+        """What tells this journal from one that was there before and was deleted."""
+        table = opened(self._begun)
+        assert table is not None
+        return str(table.metadata().id)
 
     @property
     def holds(self) -> bool:
@@ -88,7 +94,7 @@ class Journal:
         """Keep terms under a number, unless it is taken; returns whether they are kept."""
         row = asdict(terms) | {"changed_at": time.time_ns() // 1000}
         table = pa.Table.from_pylist([row], arrow_schema(TERMS))
-        return _append(self._folder / _TERMS, number, table)
+        return self._append(self._folder / _TERMS, number, table)
 
     def read(self) -> tuple[int, bool, list[Span]]:
         """The number of the last batch that was begun, whether it is done, and all spans.
@@ -100,7 +106,7 @@ class Journal:
             last, done, spans = read_journal(self._folder)
             if done or any(span.batch == last for span in spans):
                 return last, done, spans
-            _append(self._folder / _TERMS, last + 1, arrow_schema(TERMS).empty_table())
+            self._append(self._folder / _TERMS, last + 1, arrow_schema(TERMS).empty_table())
             self.finish(last, [])
 
     def begin(self, number: int, spans: Sequence[Span]) -> bool:
@@ -108,14 +114,14 @@ class Journal:
         read."""
         now = time.time_ns() // 1000
         rows = [asdict(replace(span, batch=number)) | {"begun_at": now} for span in spans]
-        return _append(self._begun, number, pa.Table.from_pylist(rows, arrow_schema(LANDING)))
+        return self._append(self._begun, number, pa.Table.from_pylist(rows, arrow_schema(LANDING)))
 
     def hold(self, batch: int, waiting: Sequence[Waiting]) -> bool:
         """Keep the places of a batch's rows that wait, unless that was done; returns whether these
         count."""
         rows = [asdict(replace(one, batch=batch)) for one in waiting]
         table = pa.Table.from_pylist(rows, arrow_schema(WAITING))
-        return _append(self._folder / _WAITING, batch, table)
+        return self._append(self._folder / _WAITING, batch, table)
 
     def held(self, batch: int) -> list[Waiting] | None:
         """The rows of a batch that wait; None if they have not been kept."""
@@ -134,10 +140,30 @@ class Journal:
             }
             for one in written
         ]  # fmt: skip
-        _append(self._done, batch, pa.Table.from_pylist(rows, arrow_schema(LANDED)))
+        self._append(self._done, batch, pa.Table.from_pylist(rows, arrow_schema(LANDED)))
+
+    def _append(self, folder: Place, batch: int, table: pa.Table) -> bool:
+        """Append rows to a table of the journal under a batch's number."""
+        written = []
+        path = folder / parquet_name(self._own)
+        if table.num_rows:
+            with path.asked(WriteError):
+                sink = path.sink()
+                pq.write_table(table, sink.target, compression="zstd")
+                sink.close()
+            stats = {"numRecords": table.num_rows}
+            now = time.time_ns() // 1_000_000
+            size = sink.size
+            written.append(
+                Written("", folder.name, path.name, size, table.num_rows, {}, [], stats, now)
+            )
+        done = commit(folder, batch, written)
+        if written and not done:
+            path.delete()
+        return done
 
 
-def read_terms(folder: Path) -> list[Since]:
+def read_terms(folder: Place) -> list[Since]:
     """The terms of the landing in a folder, in the order in which they held; empty if none has
     begun. InputError: an earlier version of binlogkit made it."""
     table = opened(folder / _TERMS)
@@ -150,27 +176,29 @@ def read_terms(folder: Path) -> list[Since]:
             row["key"],
         )
         for path in paths
-        for row in pq.read_table(path).to_pylist()
+        for row in pq.read_table(path.source()).to_pylist()
     ]  # fmt: skip
     return sorted(found, key=lambda one: one.batch)
 
 
-def check_terms(folder: Path, terms: Terms) -> None:
+def check_terms(folder: Place, terms: Terms) -> None:
     """UsageError: the landing in a folder has other terms, and these are not to replace them."""
     for before in read_terms(folder)[-1:]:
         terms.check_change(before)
 
 
-def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
+def read_journal(folder: Place) -> tuple[int, bool, list[Span]]:
     """The result of :meth:`Journal.read`. InputError: nothing has landed in the folder."""
     table = opened(folder / _BEGUN)
     if table is None:
         raise InputError(str(folder), "nothing has landed there")
-    begun = table.transaction_version(APPLICATION) or 0
+    begun = batch_of(table, folder / _BEGUN)
     names = arrow_schema(LANDING).names
     if not {*names}.issubset(pa.schema(table.schema()).names):
         raise _of_earlier_version(folder)
-    found = [pq.read_table(path, columns=names) for path in files_of(table, folder / _BEGUN)]
+    found = [
+        pq.read_table(path.source(), columns=names) for path in files_of(table, folder / _BEGUN)
+    ]
     rows = [row for one in found for row in one.to_pylist()]
     for row in rows:
         row["tables"] = row["tables"] and tuple(row["tables"])
@@ -178,22 +206,22 @@ def read_journal(folder: Path) -> tuple[int, bool, list[Span]]:
     return begun, last_batch(folder / _DONE) >= begun, spans
 
 
-def read_held(folder: Path) -> list[Waiting]:
+def read_held(folder: Place) -> list[Waiting]:
     """All rows that wait, or have waited."""
     table, schema = opened(folder / _WAITING), arrow_schema(WAITING)
     paths = [] if table is None else files_of(table, folder / _WAITING)
-    found = [pq.read_table(path, schema=schema) for path in paths]
+    found = [pq.read_table(path.source(), schema=schema) for path in paths]
     return [Waiting(**row) for one in found for row in one.to_pylist()]
 
 
-def read_waiting(folder: Path, spans: Iterable[Span]) -> list[Waiting]:
+def read_waiting(folder: Place, spans: Iterable[Span]) -> list[Waiting]:
     """The rows that wait; ``spans``: all of the journal."""
     settled = {span.again for span in spans}
     found = (one for one in read_held(folder) if one.batch not in settled)
     return sorted(found, key=lambda one: (one.table, one.batch, one.file, one.first_pos))
 
 
-def logs_apart(folder: Path, *, alone: bool) -> list[str]:
+def logs_apart(folder: Place, *, alone: bool) -> list[str]:
     """The logs that have rows that wait or were lost, and are where they were.
 
     InputError: there is none, and these are to land ``alone``.
@@ -209,37 +237,19 @@ def logs_apart(folder: Path, *, alone: bool) -> list[str]:
     return found
 
 
-def last_begun(folder: Path) -> int:
+def last_begun(folder: Place) -> int:
     """The number of the last batch that was begun."""
     return last_batch(folder / _BEGUN)
 
 
-def read_landed(folder: Path) -> pa.Table:
+def read_landed(folder: Place) -> pa.Table:
     """The files that landed, a row each (docs/landing.md)."""
     table, schema = opened(folder / _DONE), arrow_schema(LANDED)
     paths = [] if table is None else files_of(table, folder / _DONE)
-    found = [pq.read_table(path, columns=schema.names).cast(schema) for path in paths]
+    found = [pq.read_table(path.source(), columns=schema.names).cast(schema) for path in paths]
     return pa.concat_tables([schema.empty_table(), *found])
 
 
-def _append(folder: Path, batch: int, table: pa.Table) -> bool:
-    """Append rows to a table of the journal under a batch's number."""
-    written = []
-    path = folder / f"{uuid.uuid4().hex}.parquet"
-    if table.num_rows:
-        pq.write_table(table, path, compression="zstd")
-        stats = {"numRecords": table.num_rows}
-        now = time.time_ns() // 1_000_000
-        size = path.stat().st_size
-        written.append(
-            Written("", folder.name, path.name, size, table.num_rows, {}, [], stats, now)
-        )
-    done = commit(folder, batch, written)
-    if not done:
-        path.unlink(missing_ok=True)
-    return done
-
-
-def _of_earlier_version(folder: Path) -> InputError:
+def _of_earlier_version(folder: Place) -> InputError:
     told = "was made by an earlier version of binlogkit: land the logs in a new folder"
     return InputError(str(folder), told)

@@ -31,6 +31,7 @@ from binlogkit.spark.landing.compaction import Compacted
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import Journal, read_waiting
 from binlogkit.spark.landing.kept import Kept
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.shape import (
     Generations,
     folder_of,
@@ -39,7 +40,7 @@ from binlogkit.spark.landing.shape import (
     types_of,
 )
 from binlogkit.spark.landing.spans import Landed, Span, Spans, begins
-from binlogkit.spark.landing.tables import land_files, needed, opened
+from binlogkit.spark.landing.tables import land_files, opened
 from binlogkit.spark.landing.terms import Terms, said_of
 from binlogkit.spark.landing.waiting import Waiting, is_there
 from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, Written, by_folder, tasks_of
@@ -87,7 +88,7 @@ class Arrived:
 
 def land_logs(
     log: Log,
-    out: Path,
+    out: Place,
     terms: Terms,
     *,
     run: Run,
@@ -102,14 +103,14 @@ def land_logs(
 
     Errors: those of :func:`binlogkit.spark.land`.
     """
-    needed()
-    with under_way(out):
-        told = updated(out / LEDGER)
-        journal = Journal(out, terms)
-        complete = _Complete(out, log)
+    out.check_local(landing=True)
+    with under_way(out) as mark:
+        told = updated(out.local / LEDGER)
+        journal = Journal(out, terms, mark)
+        complete = _Complete(out.local / LEDGER, log, journal)
         if complete.noted and not told.left and journal.ended and journal.holds:
             return Arrived(told)
-        parts = _parts(log, out / LEDGER)
+        parts = _parts(log, out.local / LEDGER)
         for part in parts:
             if part.unreadable is not None and log.options.on_damage == "stop":
                 raise part.unreadable
@@ -122,7 +123,7 @@ def land_logs(
         names = {carrier.name: _place(carrier.location or carrier.name) for carrier in log.carriers}
         asked = ScanOptions((), kind="changelog", on_damage=log.options.on_damage, **_opening(log))
         scan = Scan(asked, replace(log.options, catalog=None), (log.files[0], log.files[-1]))
-        job = Job(scan, str(out), terms.wanted, masks, generations, file_bytes)
+        job = Job(scan, out, mark, terms.wanted, masks, generations, file_bytes)
         arrived, batches, tried = Arrived(told), 0, set[Waiting]()
         if not journal.holds:
             before, now = journal.change()
@@ -173,9 +174,10 @@ class _Complete:
     invalidates it.
     """
 
-    def __init__(self, out: Path, log: Log) -> None:
-        self._path = out / LEDGER / _COMPLETE
-        told = [Index(out / LEDGER).mark, log.options.on_damage, *map(place_of, log.carriers)]
+    def __init__(self, ledger: Path, log: Log, journal: Journal) -> None:
+        self._path = ledger / _COMPLETE
+        logs = map(place_of, log.carriers)
+        told = [Index(ledger).mark, journal.mark, log.options.on_damage, *logs]
         self._now = hashlib.sha256("\0".join(map(str, told)).encode("utf-8", "replace")).hexdigest()
 
     @property
@@ -259,7 +261,7 @@ def _land(
     batch: Sequence[Span],
 ) -> list[Written]:
     """Write a batch and commit it, table by table."""
-    out, stay, span = Path(job.out), list[Waiting](), batch[0]
+    out, stay, span = job.out, list[Waiting](), batch[0]
     if span.again is not None:
         before = journal.held(span.again) or []
         again = [one for one in before if _is_of(one, batch)]
@@ -297,10 +299,10 @@ def _watched(run: Run, reached: Callable[[int, int], None]) -> Run:
     return watched
 
 
-def _drop(out: Path, files: Iterable[Written]) -> None:
+def _drop(out: Place, files: Iterable[Written]) -> None:
     """Delete files that do not count."""
     for one in files:
-        (out / one.folder / one.path).unlink(missing_ok=True)
+        (out / one.folder / one.path).delete()
 
 
 def _first(spans: Sequence[Span], most: int) -> list[Span]:
@@ -364,7 +366,7 @@ def _begun(part: Part) -> tuple[int, int, int]:
     return (-1, 0, 0) if head is None else (head.server_id, head.begun, file_number(part.names[-1]))
 
 
-def _generations(joined: Joined, wanted: Filters, masks: Masks, out: Path) -> Generations:
+def _generations(joined: Joined, wanted: Filters, masks: Masks, out: Place) -> Generations:
     """The folders of all versions of the tables that land."""
     generations = Generations()
     for name, versions in joined.schemas.items():

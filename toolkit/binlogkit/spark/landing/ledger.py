@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import product
 from operator import attrgetter
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,6 +30,7 @@ from binlogkit.rows.soundness.gaps import LAST
 from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, cuts_of
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.shape import folder_of, landed_name
 from binlogkit.spark.landing.spans import Landed, Spans
 from binlogkit.spark.landing.tables import opened
@@ -52,16 +52,23 @@ class Ledger(Source):
     that have held in any batch.
     """
 
-    def __init__(self, out: str | Path) -> None:
-        self._out = Path(out)
-        index = Index(self._out / LEDGER)
+    def __init__(self, out: Place) -> None:
+        self._out = out
+        out.check_local()
+        index = Index(out.local / LEDGER)
         self.parts = index.besides([], ["transactions", "unchecked"])
         self.joined = Joined(self.parts, ReadOptions(on_damage="report"), happening=True)
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
+        spans = read_journal(self._out)[2]
+        known = {(p.head.server_id, p.head.begun) for p in self.parts if p.head is not None}
+        gone = [span.file for span in spans if (span.server_id, span.begun) not in known]
+        if gone:
+            told = f"its ledger in {out.local} does not have all that has landed, as {gone[0]}"
+            raise InputError(str(out), told)
         self.terms = read_terms(self._out)
         self.masks = follow(all_masks(self.terms), self.joined)
-        self.waiting = read_waiting(self._out, read_journal(self._out)[2])
+        self.waiting = read_waiting(self._out, spans)
         self.given = {}
 
     @cached_property

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
 from binlogkit.errors import WriteError
-from binlogkit.spark.landing.tables import APPLICATION, CONFIGURATION, opened
+from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.tables import APPLICATION, CONFIGURATION, batch_of, opened
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -23,22 +24,27 @@ METADATA = "userMetadata"
 #: Merges rows into a table as it was read, by its key, under a batch's number; returns how many it
 #: inserted, updated and deleted, None if another merge came first.
 Merge: TypeAlias = (
-    "Callable[[DeltaTable, Path, pa.Table, Sequence[str], int, Mapping[str, Any]], Merged | None]"
+    "Callable[[DeltaTable, Place, pa.Table, Sequence[str], int, Mapping[str, Any]], Merged | None]"
 )
 Merged: TypeAlias = tuple[int, int, int]
 _SPARK = "spark.databricks.delta."
 
 
-def known_of(folder: Path) -> dict[str, Any] | None:
-    """The facts in the last commit of rows; None if no commit has them any more."""
+def known_of(folder: Place) -> dict[str, Any] | None:
+    """The facts in the last commit of rows; None if no commit has them any more.
+
+    The library's own history is empty where a path has # or ? (deltalake 1.6.6).
+    """
     table = opened(folder)
-    if table is None:
-        return None
-    for commit in table.history():
-        told = commit.get(METADATA)
-        if told is not None:
-            found: dict[str, Any] = json.loads(told)
-            return found
+    for version in range(-1 if table is None else table.version(), -1, -1):
+        path = folder / f"_delta_log/{version:020}.json"
+        if not path.exists():
+            return None
+        for action in map(json.loads, path.data().splitlines()):
+            told = action.get("commitInfo", {}).get(METADATA)
+            if told is not None:
+                found: dict[str, Any] = json.loads(told)
+                return found
     return None
 
 
@@ -51,31 +57,29 @@ def _properties(number: int, known: Mapping[str, Any]) -> Any:
     )
 
 
-def write_anew(folder: Path, rows: pa.Table, number: int, known: Mapping[str, Any]) -> bool:
+def write_anew(folder: Place, rows: pa.Table, number: int, known: Mapping[str, Any]) -> bool:
     """Write all rows of a table. Returns False if it has the batch already. WriteError."""
     from deltalake import write_deltalake
-    from deltalake.exceptions import CommitFailedError, DeltaError
+    from deltalake.exceptions import CommitFailedError
 
     table = opened(folder)
-    if table is not None and (table.transaction_version(APPLICATION) or 0) > number:
+    if table is not None and batch_of(table, folder) > number:
         return False
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
+    folder.make()
+    with folder.asked(WriteError), suppress(CommitFailedError):  # another one was faster
         write_deltalake(
-            str(folder) if table is None else table, rows, mode="overwrite",
+            folder.uri if table is None else table, rows, mode="overwrite",
             schema_mode="overwrite", commit_properties=_properties(number, known),
             configuration=CONFIGURATION if table is None else None,
+            storage_options=folder.options,
         )  # fmt: skip
-    except CommitFailedError:  # another one was faster
-        return False
-    except (DeltaError, OSError) as exc:
-        raise WriteError(str(folder), str(exc)) from exc
-    return True
+        return True
+    return False
 
 
 def merge_here(
     table: DeltaTable,
-    folder: Path,
+    folder: Place,
     rows: pa.Table,
     key: Sequence[str],
     number: int,
@@ -86,10 +90,10 @@ def merge_here(
     Streamed, since otherwise it skips files by bounds in which decimals of 20 digits are floats,
     and misses their rows (deltalake 1.6.6).
     """
-    from deltalake.exceptions import CommitFailedError, DeltaError
+    from deltalake.exceptions import CommitFailedError
 
     same = " AND ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in key)
-    try:
+    with folder.asked(WriteError), suppress(CommitFailedError):
         found = (
             table.merge(
                 rows, same, source_alias="s", target_alias="t", streamed_exec=True,
@@ -100,14 +104,11 @@ def merge_here(
             .when_not_matched_insert_all(f"NOT s.{GONE}", except_cols=[GONE])
             .execute()
         )  # fmt: skip
-    except CommitFailedError:
-        return None
-    except (DeltaError, OSError) as exc:
-        raise WriteError(str(folder), str(exc)) from exc
-    inserted, updated, deleted = (
-        int(found[f"num_target_rows_{done}"]) for done in ("inserted", "updated", "deleted")
-    )
-    return inserted, updated, deleted
+        inserted, updated, deleted = (
+            int(found[f"num_target_rows_{done}"]) for done in ("inserted", "updated", "deleted")
+        )
+        return inserted, updated, deleted
+    return None
 
 
 def quoted(name: str) -> str:
@@ -121,11 +122,14 @@ def merges(spark: SparkSession) -> bool:
 
 
 def merge_on(spark: SparkSession) -> Merge:
-    """Spark's MERGE, in a session with Delta's extension (docs/spark.md says which versions)."""
+    """Spark's MERGE, in a session with Delta's extension (docs/spark.md says which versions).
+
+    Of a landing in a folder: a store would have to be known to Spark's Java, too.
+    """
 
     def merge(
         table: DeltaTable,  # noqa: ARG001  Spark reads it itself
-        folder: Path,
+        folder: Place,
         rows: pa.Table,
         key: Sequence[str],
         number: int,
@@ -143,7 +147,7 @@ def merge_on(spark: SparkSession) -> Merge:
         try:
             spark.createDataFrame(rows).createOrReplaceTempView("binlogkit_merged")
             [found] = spark.sql(
-                f"MERGE INTO delta.{_backquoted(str(folder.absolute()))} t "
+                f"MERGE INTO delta.{_backquoted(folder.uri)} t "
                 f"USING binlogkit_merged s ON {same} WHEN MATCHED AND s.{GONE} THEN DELETE "
                 f"WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED AND NOT s.{GONE} THEN INSERT *"
             ).collect()

@@ -6,7 +6,7 @@ files are read by threads that call Python); here it only names the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import attrgetter
@@ -20,8 +20,10 @@ import pyarrow.parquet as pq
 from binlogkit.errors import InputError
 from binlogkit.frames.flat_cells import with_absent
 from binlogkit.spark.carried import fit
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.shape import BOUNDED, folder_of, landed_name, own_fields
-from binlogkit.spark.landing.tables import file_of, needed, opened
+from binlogkit.spark.landing.store import place_of
+from binlogkit.spark.landing.tables import file_of, opened
 
 #: The columns of all tables that a state needs.
 _LEAN = frozenset(("_change_type", "_sequence", "_file", "_pos", "_inner", "_row", "_cells"))
@@ -29,14 +31,17 @@ _ALIKE = ("_change_type", "_file")  # texts that many rows have in common
 _LARGEST = (1 << 63) - 1
 
 
-def landed(out: str | Path, table: str) -> pa.Table:
+def landed(
+    out: str | Path | Place, table: str, *, target_options: Mapping[str, str] | None = None
+) -> pa.Table:
     """The changelog of a landed table, ``db.table``, in the order of its changes.
 
     A column whose type differs from version to version is text. UsageError: the name has no
     database, deltalake is not installed; InputError: no such table has landed.
     """
-    needed()
-    found = [read(folder) for folder in folders(Path(out), landed_name(table))]
+    found = [
+        read(folder) for folder in folders(place_of(out, None, target_options), landed_name(table))
+    ]
     if not found:
         raise InputError(str(out), f"{table} has not landed there")
     whole = _united(found)
@@ -44,7 +49,7 @@ def landed(out: str | Path, table: str) -> pa.Table:
     return whole.take(order)
 
 
-def folders(out: Path, name: tuple[str, str]) -> Iterator[Path]:
+def folders(out: Place, name: tuple[str, str]) -> Iterator[Place]:
     """The folders of a landed table: one for each group of versions with the same columns."""
     generation = 0
     while opened(out / folder_of(name, generation)) is not None:
@@ -57,13 +62,13 @@ class File:
     """One Parquet file of a landed table: its partition, and the range of its rows'
     ``_commit_version``, (0, the largest) if not known."""
 
-    path: str
+    path: Place
     partition: dict[str, Any]
     first: int
     last: int
 
 
-def files(folder: Path) -> tuple[pa.Schema, list[File]]:
+def files(folder: Place) -> tuple[pa.Schema, list[File]]:
     """The schema of a folder's rows, and the files that count."""
     table = opened(folder)
     assert table is not None
@@ -71,12 +76,12 @@ def files(folder: Path) -> tuple[pa.Schema, list[File]]:
     for action in pa.table(table.get_add_actions(flatten=False)).to_pylist():
         low, high = ((action.get(end) or {}).get(BOUNDED) for end in ("min", "max"))
         bounds = (0, _LARGEST) if low is None or high is None else (low, high)
-        path = str(file_of(folder, action["path"]))
+        path = file_of(folder, action["path"])
         found.append(File(path, action.get("partition") or {}, *bounds))
     return pa.schema(table.schema()), sorted(found, key=attrgetter("first", "last", "path"))
 
 
-def schema_of(folder: Path) -> pa.Schema:
+def schema_of(folder: Place) -> pa.Schema:
     """Of a folder's rows."""
     table = opened(folder)
     assert table is not None
@@ -108,7 +113,7 @@ class Within:
         return pc.and_(after, pc.less(rows["_sequence"], pa.scalar(self.high, pa.binary())))
 
 
-def read(folder: Path, within: Sequence[Within] | None = None, *, whole: bool = True) -> pa.Table:
+def read(folder: Place, within: Sequence[Within] | None = None, *, whole: bool = True) -> pa.Table:
     """The counted rows of one folder; ``within``: only those in any of these ranges; not ``whole``:
     :func:`lean`."""
     schema, found = files(folder)
@@ -125,9 +130,10 @@ def read(folder: Path, within: Sequence[Within] | None = None, *, whole: bool = 
 
 def read_file(file: File, schema: pa.Schema) -> pa.Table:
     """The rows of a file in the schema of its folder, or in some columns of that."""
-    names = {*pq.read_schema(file.path).names}.intersection(schema.names)
+    source = file.path.source()
+    names = {*pq.read_schema(source).names}.intersection(schema.names)
     rows = pq.read_table(
-        file.path, columns=[*names], partitioning=None, read_dictionary=[*_ALIKE]
+        source, columns=[*names], partitioning=None, read_dictionary=[*_ALIKE]
     )  # fmt: skip
     for name in file.partition.keys() & schema.names:
         value = pa.scalar(file.partition[name], schema.field(name).type)

@@ -23,10 +23,12 @@ from binlogkit.rows.filter_args import AtArg
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.landing.ledger import Ledger
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import folders, read, schema_of
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.shape import Generations, landed_name, landed_schema, types_of
 from binlogkit.spark.landing.states import LandedStates
+from binlogkit.spark.landing.store import place_of
 
 if TYPE_CHECKING:
     from binlogkit.log.states.table_state import TableState
@@ -36,11 +38,22 @@ Ordered: TypeAlias = tuple[Restored, Integers]
 
 
 class Landing:
-    """What has landed in a folder: :meth:`transactions`, the :meth:`changes` of tables, and a
-    table's :meth:`state`."""
+    """What has landed in a folder, or in a store: :meth:`transactions`, the :meth:`changes` of
+    tables, and a table's :meth:`state`.
 
-    def __init__(self, out: str | Path) -> None:
-        self.out = Path(out)
+    ``ledger``: the local folder of a landing in a store; ``target_options``: of the store, no
+    secrets. UsageError: there is no such landing, or the ledger is another's; InputError: nothing
+    has landed there, the store does not give it.
+    """
+
+    def __init__(
+        self,
+        out: str | Path | Place,
+        *,
+        ledger: str | Path | None = None,
+        target_options: Mapping[str, str] | None = None,
+    ) -> None:
+        self.out = place_of(out, ledger, target_options)
         self.ledger = Ledger(self.out)
 
     def transactions(self) -> pa.Table:
@@ -108,7 +121,7 @@ class Landing:
             for folder, own in self.folders(name)
         ]
 
-    def folders(self, name: TableId) -> list[tuple[Path, list[pa.RecordBatch]]]:
+    def folders(self, name: TableId) -> list[tuple[Place, list[pa.RecordBatch]]]:
         """The folders of a table, and the existing versions, an empty batch each."""
         found = list(folders(self.out, name))
         if not found:

@@ -27,6 +27,7 @@ from binlogkit.frames.generic import state_rows
 from binlogkit.log.states.forwards import RESTARTED
 from binlogkit.rows.filter_args import AtArg
 from binlogkit.spark.landing.numbering import Numbering
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import File, files, lean, read_file
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.restoring import Landing
@@ -77,7 +78,8 @@ def shared_state(
 ) -> SharedState:
     """Like ``landing.state``, but folded by Spark's tasks, which keep the rows.
 
-    All workers must share the folder. Errors: those of ``landing.state``.
+    All workers must reach the landing, one in a store with credentials in their environment.
+    Errors: those of ``landing.state``.
     """
     states = LandedStates(landing.ledger, partial(_changes, spark, landing), table, at)
     here, replayed = states.state(), states.shared[states.name]
@@ -113,7 +115,7 @@ def _changes(
     spark: SparkSession, landing: Landing, names: Sequence[TableId], until: Until | None
 ) -> Shared:
     if len(names) != 1:
-        whole = _Whole(str(landing.out), tuple(names))
+        whole = _Whole(landing.out, tuple(names))
         return Shared(_tasks(spark, 1), whole, whole.schema(landing))
     (name,) = names
     ledger, last = landing.ledger, _last_version(landing, until)
@@ -214,7 +216,7 @@ class _Restoring:
 class _Whole:
     """One task's work: all changes of some tables, as one machine restores them."""
 
-    out: str
+    out: Place
     names: tuple[TableId, ...]
 
     def __call__(self, _: Batches) -> Iterator[pa.RecordBatch]:

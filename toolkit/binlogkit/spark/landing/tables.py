@@ -7,15 +7,15 @@ second commit of it, by a repeated or concurrent landing, fails, and its files d
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 
-from binlogkit.errors import UsageError, WriteError, not_installed
+from binlogkit.errors import WriteError
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.shape import PARTITIONS, table_schema
 
 if TYPE_CHECKING:
@@ -28,60 +28,54 @@ APPLICATION = "binlogkit"
 _ATTEMPTS = 100
 #: A checkpoint every ten commits, by default every hundred: opening a table reads those since.
 CONFIGURATION = {"delta.checkpointInterval": "10"}
-#: What a path for deltalake (1.6.6) cannot have: it decodes escapes, and takes the rest for syntax.
-_UNTAKEN = re.compile(r"[\x00-\x1f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 
 
-def needed() -> None:
-    """UsageError where deltalake is not installed."""
-    try:
-        import deltalake  # noqa: F401
-    except ImportError as exc:
-        raise UsageError(not_installed("deltalake", "land")) from exc
-
-
-def opened(folder: Path) -> DeltaTable | None:
-    """An existing table. UsageError: the library cannot have a table there."""
+def opened(folder: Place) -> DeltaTable | None:
+    """An existing table. InputError."""
     from deltalake import DeltaTable
 
-    if _UNTAKEN.search(str(folder)):
-        raise UsageError(
-            "a landing's path has no control character, no [ ] \\ ^ |, no % before two hex "
-            f"digits, and is UTF-8: not {str(folder)!r}"
-        )
-    return DeltaTable(folder) if DeltaTable.is_deltatable(str(folder)) else None
+    with folder.asked():
+        there = DeltaTable.is_deltatable(folder.uri, folder.options)
+        return DeltaTable(folder.uri, storage_options=folder.options) if there else None
 
 
-def files_of(table: DeltaTable, folder: Path) -> list[Path]:
+def files_of(table: DeltaTable, folder: Place) -> list[Place]:
     """The files of a table that count."""
     actions = pa.table(table.get_add_actions(flatten=True))
     return [file_of(folder, path) for path in actions["path"].to_pylist()]
 
 
-def file_of(folder: Path, path: str) -> Path:
+def file_of(folder: Place, path: str) -> Place:
     """A file of a table by its path in the table's log, where it is encoded as in URLs."""
     return folder / unquote(path)
 
 
-def last_batch(folder: Path) -> int:
-    """The number of the last batch that a table has, 0 without one."""
+def batch_of(table: DeltaTable, folder: Place) -> int:
+    """The number of the last batch that a table has, 0 without one. InputError."""
+    with folder.asked():
+        return table.transaction_version(APPLICATION) or 0
+
+
+def last_batch(folder: Place) -> int:
+    """The same of a table that need not exist."""
     table = opened(folder)
-    return 0 if table is None else table.transaction_version(APPLICATION) or 0
+    return 0 if table is None else batch_of(table, folder)
 
 
-def make(folder: Path, schema: pa.Schema, partitions: Sequence[str]) -> None:
+def make(folder: Place, schema: pa.Schema, partitions: Sequence[str]) -> None:
     """Create a table without rows, unless it exists."""
     from deltalake import Schema
     from deltalake.transaction import create_table_with_add_actions
 
-    folder.mkdir(parents=True, exist_ok=True)
-    create_table_with_add_actions(
-        str(folder), Schema.from_arrow(schema), [], mode="ignore", partition_by=[*partitions],
-        configuration=CONFIGURATION,
-    )  # fmt: skip
+    folder.make()
+    with folder.asked(WriteError):
+        create_table_with_add_actions(
+            folder.uri, Schema.from_arrow(schema), [], mode="ignore", partition_by=[*partitions],
+            configuration=CONFIGURATION, storage_options=folder.options,
+        )  # fmt: skip
 
 
-def widen(folder: Path, fields: Sequence[pa.Field]) -> None:
+def widen(folder: Place, fields: Sequence[pa.Field]) -> None:
     """Add the columns that a table lacks. WriteError: one has another type."""
     from deltalake import Schema
     from deltalake.exceptions import CommitFailedError
@@ -98,12 +92,12 @@ def widen(folder: Path, fields: Sequence[pa.Field]) -> None:
         except CommitFailedError:  # another landing was faster
             continue
         except Exception as exc:
-            raise WriteError(str(folder), str(exc)) from exc
+            raise WriteError(str(folder), folder.reason(exc)) from exc
         return
     raise WriteError(str(folder), "others commit to it all the time")
 
 
-def commit(folder: Path, batch: int, written: Sequence[Written]) -> bool:
+def commit(folder: Place, batch: int, written: Sequence[Written]) -> bool:
     """Commit the files of a batch, unless the table has that batch already; returns whether they
     count."""
     from deltalake.exceptions import CommitFailedError
@@ -120,20 +114,20 @@ def commit(folder: Path, batch: int, written: Sequence[Written]) -> bool:
     for _ in range(_ATTEMPTS):
         table = opened(folder)
         assert table is not None
-        if (table.transaction_version(APPLICATION) or 0) >= batch:
-            return False
-        try:
+        if batch_of(table, folder) >= batch:
+            # The answer to a commit may get lost: then the files count, though it was refused.
+            own = {str(folder / one.path) for one in written}
+            return not own.isdisjoint(map(str, files_of(table, folder)))
+        with folder.asked(WriteError), suppress(CommitFailedError):  # another landing was faster
             table.create_write_transaction(
                 actions, "append", table.schema(), table.metadata().partition_columns,
                 commit_properties=properties,
             )  # fmt: skip
-        except CommitFailedError:  # another landing was faster, maybe with this batch
-            continue
-        return True
+            return True
     raise WriteError(str(folder), "others commit to it all the time")
 
 
-def land_files(folder: Path, batch: int, written: Sequence[Written]) -> bool:
+def land_files(folder: Place, batch: int, written: Sequence[Written]) -> bool:
     """Commit files of one table and batch; the table is created or widened for them. Returns
     whether they count."""
     fields = {

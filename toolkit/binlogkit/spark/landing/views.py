@@ -7,18 +7,15 @@ compacted) is not read. The file is written anew by each landing that changed so
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 
 from binlogkit.constants import TableId
-from binlogkit.errors import WriteError
-from binlogkit.log.index.batches import write_whole
-from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.spark.landing.as_was import AsWas, all_as_was, macro, text
 from binlogkit.spark.landing.current_tables import Now
 from binlogkit.spark.landing.journal import read_landed, read_terms
 from binlogkit.spark.landing.merging import known_of, quoted
+from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import files, folders, schema_of
 from binlogkit.spark.landing.shape import current_folder, landed_name
 from binlogkit.spark.landing.tables import opened
@@ -38,18 +35,15 @@ _TYPES = {
 }  # fmt: skip
 
 
-def write_views(out: Path, now: Now | None = None) -> None:
+def write_views(out: Place, now: Now | None = None) -> None:
     """Write the file of a landing; ``now``: the landing, if it has been read. WriteError."""
     terms = read_terms(out)
     names = {landed_name(one) for one in read_landed(out)["table"].unique().to_pylist()}
     shown = _shown_names(sorted(names))
     before = all_as_was(out, names, now)
     parts = (_views(out, n, one, terms, before.get(n)) for n, one in shown.items())
-    whole = _HEAD + "".join(line for part in parts for line in part)
-    try:
-        write_whole(out / VIEWS, whole)
-    except OSError as exc:
-        raise WriteError(str(out / VIEWS), reason_of(exc)) from exc
+    whole = _HEAD + out.duckdb + "".join(line for part in parts for line in part)
+    (out / VIEWS).write_text(whole)
 
 
 def _shown_names(names: Sequence[TableId]) -> dict[TableId, TableId]:
@@ -76,7 +70,7 @@ def _told_apart(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
 
 
 def _views(
-    out: Path, name: TableId, shown: TableId, terms: Sequence[Since], was: AsWas | None
+    out: Place, name: TableId, shown: TableId, terms: Sequence[Since], was: AsWas | None
 ) -> Iterator[str]:
     """The statements for one table: its changes, and its rows as they are and as they were, where
     they are kept."""
@@ -105,7 +99,7 @@ def _views(
         yield macro(name, shown, schema_of(current), schema_of(changed), was)
 
 
-def _view(view: str, places: Sequence[Path]) -> str:
+def _view(view: str, places: Sequence[Place]) -> str:
     """One view over folders of the same table, whose columns may have several types."""
     found = [files(folder) for folder in places]
     kinds: dict[str, set[str]] = {}
@@ -123,7 +117,7 @@ def _view(view: str, places: Sequence[Path]) -> str:
         if own:
             texts = [n for n in schema.names if n in mixed]
             cast = ", ".join(f"CAST({quoted(n)} AS VARCHAR) AS {quoted(n)}" for n in texts)
-            paths = ",\n  ".join(text(_pattern(Path(file.path).absolute())) for file in own)
+            paths = ",\n  ".join(text(file.path.pattern()) for file in own)
             parted = f", {_PARTITIONS}" if "_day" in schema.names else ""
             parts.append(
                 f"SELECT *{f' REPLACE ({cast})' * bool(texts)} FROM read_parquet([\n  {paths}\n], "
@@ -145,8 +139,3 @@ def _type(kind: pa.DataType) -> str:
 
 def _listed(fields: Iterable[pa.Field]) -> str:
     return ", ".join(f"{quoted(one.name)} {_type(one.type)}" for one in fields)
-
-
-def _pattern(path: Path) -> str:
-    """A pattern that only this path matches."""
-    return str(path).replace("*", "[*]").replace("?", "[?]")

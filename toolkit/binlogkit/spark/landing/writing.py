@@ -7,7 +7,6 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -21,6 +20,7 @@ from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.carriers.carrier import reason_of
+from binlogkit.spark.landing.place import Place, Sink
 from binlogkit.spark.landing.shape import (
     BOUNDED,
     PARTITIONS,
@@ -73,12 +73,14 @@ class Done:
 class Job:
     """What all tasks of a batch share: the scan, where they write, what lands and how.
 
+    ``mark``: of the landing, in the names of its files.
     ``held``: rows that wait whatever is known of them; ``again``: rows that have waited, None for
     a batch of others.
     """
 
     scan: Scan
-    out: str
+    out: Place
+    mark: str
     wanted: Filters
     masks: Masks
     generations: Generations
@@ -184,7 +186,7 @@ class _Files:
             self._close(key)
             file = None
         if file is None:
-            file = _File(Path(self._job.out), shape, day, source)
+            file = _File(self._job, shape, day, source)
             self._open[key] = file
         self._open.move_to_end(key)
         return file
@@ -203,18 +205,19 @@ class _Files:
         for file in self._open.values():
             file.drop()
         for written in self._done:
-            (Path(self._job.out) / written.folder / written.path).unlink(missing_ok=True)
+            (self._job.out / written.folder / written.path).delete()
 
 
 class _File:
     """One Parquet file, made when its first rows are written."""
 
-    def __init__(self, out: Path, shape: _Shape, day: str, source: str | None) -> None:
+    def __init__(self, job: Job, shape: _Shape, day: str, source: str | None) -> None:
         self._shape = shape
         self._partition: dict[str, str | None] = {"_day": day, "_source": source}
         name = quote(_NO_SOURCE if source is None else source, safe="")
-        self._path = f"_day={day}/_source={name}/{uuid.uuid4().hex}.parquet"
-        self._file = out / shape.folder / self._path
+        self._path = f"_day={day}/_source={name}/{parquet_name(job.mark)}"
+        self._file = job.out / shape.folder / self._path
+        self._sink: Sink | None = None
         self._writer: pq.ParquetWriter | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._bytes = self._rows = 0
@@ -223,7 +226,7 @@ class _File:
     @property
     def size(self) -> int:
         """The bytes that were written."""
-        return self._file.stat().st_size if self._writer is not None else 0
+        return self._sink.size if self._sink is not None else 0
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Take rows."""
@@ -238,9 +241,10 @@ class _File:
         table = pa.Table.from_batches(self._waiting)
         self._waiting, self._bytes = [], 0
         try:
+            if self._sink is None:
+                self._sink = self._file.sink()
             if self._writer is None:
-                self._file.parent.mkdir(parents=True, exist_ok=True)
-                self._writer = pq.ParquetWriter(self._file, table.schema, compression="zstd")
+                self._writer = pq.ParquetWriter(self._sink.target, table.schema, compression="zstd")
             self._writer.write_table(table, row_group_size=len(table))
         except OSError as exc:
             raise WriteError(str(self._file), reason_of(exc)) from exc
@@ -251,10 +255,11 @@ class _File:
     def close(self) -> Written:
         """Write the rest; returns the file's facts."""
         self._flush()
-        assert self._writer is not None
+        assert self._writer is not None and self._sink is not None
         try:
             self._writer.close()
-            size = self._file.stat().st_size
+            self._sink.close()
+            size = self._sink.size
         except OSError as exc:
             raise WriteError(str(self._file), reason_of(exc)) from exc
         return Written(
@@ -275,7 +280,13 @@ class _File:
         """Delete it."""
         if self._writer is not None:
             self._writer.close()
-        self._file.unlink(missing_ok=True)
+        if self._sink is not None:
+            self._sink.drop()
+
+
+def parquet_name(mark: str) -> str:
+    """A name for a file that the landing with this mark writes (dead_files.py)."""
+    return f"{mark}-{uuid.uuid4().hex}.parquet"
 
 
 def by_folder(written: Iterable[Written]) -> Mapping[str, list[Written]]:
