@@ -18,7 +18,7 @@ from tools.prove import PARTS, part_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "tests.sources.stores.moto"]
 
 ROOT = Path(__file__).resolve().parents[1]
 STRICT = "BINLOGKIT_FAIL_ON_SKIP"

@@ -29,17 +29,25 @@ class Request:
 @dataclass(slots=True)
 class Gate:
     """What went through; ``cut``: answers with a range that end after half, ``status``: what each
-    request for an object is answered instead."""
+    request for an object is answered instead, ``lost``: of how many objects, whose path ends so,
+    the writing is done and the answer lost."""
 
     port: int = 0
+    behind: int = 0
     requests: list[Request] = field(default_factory=list)
     cut: int = 0
     status: int | None = None
+    lost: dict[str, int] = field(default_factory=dict)
 
     @property
     def endpoint(self) -> str:
         """Its URL."""
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def server(self) -> str:
+        """The server's own URL, for what holds the interpreter while it waits for an answer."""
+        return f"http://127.0.0.1:{self.behind}"
 
     def ranges(self) -> list[tuple[int, int]]:
         """First and last byte of each ranged request that was answered."""
@@ -51,12 +59,21 @@ class Gate:
         """Begin to count anew."""
         self.requests.clear()
         self.cut, self.status = 0, None
+        self.lost.clear()
+
+    def loses(self, method: str, path: str) -> bool:
+        """Whether the answer to a request gets lost."""
+        for end, times in self.lost.items():
+            if method == "PUT" and times and path.endswith(end):
+                self.lost[end] -= 1
+                return True
+        return False
 
 
 @contextmanager
 def gate_to(port: int) -> Iterator[Gate]:
     """A gate to the server at ``port`` of this machine."""
-    gate = Gate()
+    gate = Gate(behind=port)
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -79,6 +96,9 @@ def gate_to(port: int) -> Iterator[Gate]:
             answer = behind.getresponse()
             data = answer.read()
             behind.close()
+            if gate.loses(self.command, self.path.partition("?")[0]):
+                self.close_connection = True
+                return
             self.send_response(answer.status)
             for key, value in answer.getheaders():
                 if key.lower() not in _HOP:

@@ -1,7 +1,7 @@
 """Every step in which a landing writes or commits, and what happens before or after one of them.
 
 As a program, it lands logs and dies at a step, with no time to clean up:
-``python -m tests.spark.landing.steps LOGS OUT N before|after``.
+``python -m tests.spark.landing.steps LOGS OUT N before|after [LEDGER]``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.table import TableAlterer
 
+from binlogkit.spark.landing.store import Store, _Upload, place_of
 from tests.spark.landing.landings import land
 
 #: What a step is: where something is written, named, deleted or committed.
@@ -32,11 +33,13 @@ STEPS: list[tuple[Any, str]] = [
     (Path, "replace"),
     (Path, "write_text"),
     (Path, "unlink"),
+    (Store, "delete"),
+    (_Upload, "close"),
 ]
 
 
 #: Those at which no lock is held.
-UNLOCKED = [step for step in STEPS if step[0] is not Path]
+UNLOCKED = [step for step in STEPS if step[0] not in (Path, Store)]
 
 
 @contextmanager
@@ -71,9 +74,9 @@ def at_step(
 
 def main() -> None:
     """Land, and die on the way."""
-    logs, out, number, when = sys.argv[1:]
+    logs, out, number, when, *ledger = sys.argv[1:]
     with at_step(int(number), when, lambda: os._exit(9)):
-        land(logs, Path(out), batch_bytes=12_000)
+        land(logs, place_of(out, ledger[0] if ledger else None), batch_bytes=12_000)
 
 
 if __name__ == "__main__":
