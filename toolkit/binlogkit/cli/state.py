@@ -56,7 +56,6 @@ def command(**arguments: Any) -> int:
     with its db and table. FILE may be a landing (`binlogkit land`), for one --table and --at: its
     folder, or with --ledger its URL; --engine spark is for landings. csv, Parquet and Arrow of one
     table have its columns.
-    and --at; --engine spark is for landings. csv, Parquet and Arrow of one table have its columns.
     """
     from binlogkit.reports.text import write_state, write_states
 
