@@ -159,25 +159,31 @@ class Masks:
             return one
         return None if mask.how == "drop" else pa.field(one.name, mask.kind(one.type))
 
-    def apply(self, db: str, table: str, batch: pa.RecordBatch, plain: pa.Schema) -> pa.RecordBatch:
-        """A batch in the columns ``plain`` with masked values."""
+    def apply(self, db: str, table: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch of a table's changelog with masked values."""
         if not self.masks:
             return batch
-        columns, fields = [], []
-        masked: set[str] = set()
-        for one, column in zip(plain, batch.columns, strict=True):
-            mask = self.mask_of(db, table, one.name) if one.name not in OURS else None
-            if one.name in _TEXTS:
-                column = pa.nulls(len(batch), one.type)
-            if mask is not None:
-                masked.add(one.name)
-                if mask.how == "drop":
-                    continue
-                column = masked_values(mask, self.key, column)
-            columns.append(column)
-            fields.append(pa.field(one.name, column.type))
-        made = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
-        return without_bytes(made, masked) if masked else made
+        own = (name for name in batch.schema.names if name not in OURS)
+        found = {name: self.mask_of(db, table, name) for name in own}
+        return masked_batch(batch, {n: mask for n, mask in found.items() if mask}, self.key)
+
+
+def masked_batch(
+    batch: pa.RecordBatch, masks: Mapping[str, Mask], key: bytes, hidden: Collection[str] = ()
+) -> pa.RecordBatch:
+    """A batch of a changelog without statements, its columns masked by their names; ``hidden``:
+    columns that it lacks, and whose cells show no bytes, either."""
+    made: dict[str, pa.Array] = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        mask = masks.get(name)
+        if name in _TEXTS:
+            column = pa.nulls(len(batch), column.type)
+        elif mask is not None and mask.how == "drop":
+            continue
+        elif mask is not None:
+            column = masked_values(mask, key, column)
+        made[name] = column
+    return _without_bytes(pa.RecordBatch.from_pydict(made), {*masks, *hidden})
 
 
 def masked_values(mask: Mask, key: bytes, column: pa.Array) -> pa.Array:
@@ -205,11 +211,11 @@ def applies(name: TableName, db: str, table: str) -> bool:
     return same and (name.db is None or name.db.lower() == db.lower())
 
 
-def without_bytes(batch: pa.RecordBatch, masked: Collection[str]) -> pa.RecordBatch:
+def _without_bytes(batch: pa.RecordBatch, masked: Collection[str]) -> pa.RecordBatch:
     """Remove the bytes and texts of masked cells from ``_cells``."""
     at = batch.schema.get_field_index("_cells")
     cells = batch.column(at)
-    if cells.null_count == len(cells):
+    if not masked or cells.null_count == len(cells):
         return batch
     kept = [
         None if row is None else [

@@ -60,7 +60,7 @@ class Ledger(Source):
         self.joined = Joined(self.parts, ReadOptions(on_damage="report"), happening=True)
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
-        spans = read_journal(self._out)[2]
+        self._spans = spans = read_journal(self._out)[2]
         known = {(p.head.server_id, p.head.begun) for p in self.parts if p.head is not None}
         gone = [span.file for span in spans if (span.server_id, span.begun) not in known]
         if gone:
@@ -157,7 +157,7 @@ class Ledger(Source):
         """UsageError: ``what`` is in the logs of several servers that no GTID joins."""
         names = sorted(sources)
         if len(names) > 1 and not self.joined.series.joined(names):
-            landed = Landed(read_journal(self._out)[2])
+            landed = Landed(self._spans)
             own = [self.parts[p.part] for p in self.joined.positions if p.source in names]
             names = sorted({span.source or "" for part in own for span in landed.of(part)})
             raise UsageError(
@@ -249,7 +249,7 @@ class Ledger(Source):
         out = {name: batches for name, batches in out.items() if batches and self.has(name)}
         if not out:
             return
-        landed, met = Landed(read_journal(self._out)[2]), set[tuple[str, int]]()
+        landed, met = Landed(self._spans), set[tuple[str, int]]()
         cuts = sorted((self.numbers.get(b.file, 0), b.pos) for b in boundaries if b.empties)
         for part, (name, batches) in product(self.parts, out.items()):
             table, transactions = ".".join(name), part.ledger["transactions"]

@@ -126,7 +126,7 @@ def _write_split(job: Job, split: Split, files: _Files) -> list[Waiting]:
                 continue
             met.end(table)
             for flat in changelog(batch, shape.plain, commits):
-                masked = job.masks.apply(schema.db, schema.table, flat, shape.plain)
+                masked = job.masks.apply(schema.db, schema.table, flat)
                 files.add(shape, masked, split.position.source)
     return met.finish()
 

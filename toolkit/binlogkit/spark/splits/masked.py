@@ -17,15 +17,15 @@ from binlogkit.frames.flat_cells import own_name
 from binlogkit.log.index import Joined
 from binlogkit.rows.filters import TableName
 from binlogkit.rows.schema import TableSchema
+from binlogkit.spark.carried import fit
 from binlogkit.spark.masks import (
     MASK,
     OURS,
     Mask,
     Masks,
     applies,
-    masked_values,
+    masked_batch,
     parse_masks,
-    without_bytes,
 )
 from binlogkit.spark.options import ScanOptions
 from binlogkit.spark.renames import follow
@@ -70,8 +70,8 @@ def masked_schema(schema: pa.Schema, masks: Masks, tables: Iterable[TableId]) ->
         return schema
     tables, fields, used = [*tables], [], set[Mask]()
     for one in schema:
-        found = {masks.mask_of(*table, one.name) for table in tables} - {None}
-        own = [mask for mask in found if mask is not None and one.name not in OURS]
+        found = () if one.name in OURS else (masks.mask_of(*table, one.name) for table in tables)
+        own = [mask for mask in found if mask is not None]
         used.update(own)
         if one.name == _QUERY:
             one = one.with_metadata({MASK: "drop"})
@@ -112,7 +112,7 @@ def _masks_in(schema: pa.Schema) -> dict[str, Mask]:
 
 
 class Masking:
-    """Flat rows in the columns of ``schema``, masked as its fields say; ``key_file``: for hashes.
+    """Flat rows in the columns of ``schema``, masked as its fields say; ``asked`` has the key.
 
     InputError: the key's file cannot be read.
     """
@@ -132,15 +132,8 @@ class Masking:
             own.field(one.name) if one.name in self._masks and one.name in own.names else one
             for one in self._schema
         )
+        hidden = {*own.names} - {*self._schema.names}
         for flat in changelog(batch, plain, commits):
-            columns = map(self._column, self._schema, flat.columns)
-            made = pa.RecordBatch.from_arrays([*columns], schema=self._schema)
-            yield without_bytes(made, {*own.names} - {*self._schema.names} | {*self._masks})
-
-    def _column(self, field: pa.Field, column: pa.Array) -> pa.Array:
-        mask = self._masks.get(field.name)
-        if mask is None:
-            return column
-        if mask.how == "drop":
-            return pa.nulls(len(column), field.type)
-        return masked_values(mask, self._key, column).cast(field.type)
+            made = masked_batch(flat, self._masks, self._key, hidden)
+            columns = [fit(made.column(one.name), one.type, one.name) for one in self._schema]
+            yield pa.RecordBatch.from_arrays(columns, schema=self._schema)

@@ -197,7 +197,9 @@ class ImageChecks:
 
         It may have if its parent was changed there, or the parent's parent, under whatever name.
         """
-        above = list(self.checked[name].cascades) if self.version < CASCADES_LOGGED else []
+        above = list(self.checked[name].cascades)
+        if not above or self.version >= CASCADES_LOGGED:
+            return False
         tables = {".".join(c.name[1:]): c for c in self.checked.values() if c.name[0] == name[0]}
         for parent in above:
             above += [old for old, new in self._renames if new == parent and old not in above]
