@@ -48,6 +48,8 @@ def references(definitions: Iterable[TableDefinition]) -> tuple[Reference, ...]:
     for name, table in tables.items():
         for key in table.foreign:
             parent = (key.db or table.db, key.table)
+            if parent in tables:
+                key = key.spelled_by(tables[parent].columns)
             referenced = key.referenced or tuple(_key(tables.get(parent)))
             if referenced and len(referenced) == len(key.columns):
                 actions = key.on_delete, key.on_update

@@ -8,7 +8,7 @@ map of the log, completed from metadata or from a definition, each fact with its
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -109,6 +109,11 @@ class ForeignKey:
             return self
         referenced = tuple(columns.get(name.lower(), name) for name in self.referenced)
         return replace(self, db=new[0], table=new[1], referenced=referenced)
+
+    def spelled_by(self, columns: Iterable[ColumnDefinition]) -> ForeignKey:
+        """It with its parent's columns, which are given, spelled as they are."""
+        names = {column.name.lower(): column.name for column in columns}
+        return replace(self, referenced=tuple(names.get(n.lower(), n) for n in self.referenced))
 
     def of_renamed(self, old: tuple[str, str], new: tuple[str, str]) -> ForeignKey:
         """It once its table ``old``, the child, is called ``new``: a name of InnoDB's follows."""

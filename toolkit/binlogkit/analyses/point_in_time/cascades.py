@@ -121,6 +121,7 @@ class Cascades:
     def apart(self, waiting: Sequence[Waiting], boundaries: Iterable[Boundary]) -> list[Waiting]:
         """Changes of all tables, split so that those which may cascade are separate."""
         ever: dict[TableId, set[str]] = {}
+        boundaries = list(boundaries)
         definitions = [fold.definition for name in self._names if (fold := self._table(name))]
         for definition in definitions:
             self._note_parents(ever, definition)
@@ -132,6 +133,10 @@ class Cascades:
             elif boundary.alteration is not None and columns:
                 renamed = boundary.alteration.renamed
                 columns |= {renamed[column] for column in columns & renamed.keys()}
+        for parent in (*definitions, *(boundary.definition for boundary in boundaries)):
+            if parent is not None and (columns := ever.get((parent.db, parent.table), set())):
+                small = {column.lower() for column in columns}
+                columns |= {c.name for c in parent.columns if c.name.lower() in small}
         numbers = {name: i for i, name in enumerate(self._names, 1)}
         seqs = [np.zeros(0, np.int64)]
         groups = [np.zeros(0, np.int64)]
@@ -228,6 +233,8 @@ class Cascades:
 
     def _referenced(self, name: TableId, key: ForeignKey) -> Sequence[str]:
         fold = self._table(name)
+        if fold is not None and fold.definition is not None:
+            key = key.spelled_by(fold.definition.columns)
         return key.referenced or (() if fold is None else fold.key)
 
     def _strike(self, name: TableId, struck: Struck, depth: int) -> None:

@@ -12,7 +12,7 @@ from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.table import Tracked, tracked_as
-from binlogkit.rows.schema import TableChange, TableDefinition, small_name
+from binlogkit.rows.schema import ForeignKey, TableChange, TableDefinition, small_name
 
 TemporaryName = tuple[int | None, str, str]
 
@@ -227,6 +227,7 @@ class Store:
         """Enter or replace a table."""
         if self.fold == 1:
             table = _in_small_letters(table)
+        table = replace(table, foreign=tuple(self._spelled(fk, table) for fk in table.foreign))
         key = self._key((table.db, table.table))
         self._unlink(key)
         self._tables[key] = table
@@ -239,6 +240,12 @@ class Store:
             self._capital.add(key)
         for parent in _parents(table):
             self._children.setdefault(parent, set()).add(key)
+
+    def _spelled(self, key: ForeignKey, child: Tracked) -> ForeignKey:
+        """A foreign key with its parent's columns spelled as the parent does, if it is known."""
+        name = (key.db or child.db, key.table)
+        parent = child if name == (child.db, child.table) else self.tracked(name)
+        return key if parent is None else key.spelled_by(parent.columns)
 
     def enter(self, definition: TableDefinition) -> None:
         """Enter or replace a table of which only a definition is known."""

@@ -83,8 +83,15 @@ def finish(table: Tracked) -> Tracked:
         table,
         columns=columns,
         keys=sort_keys(_supported(keys, table.foreign), by_name),
-        foreign=_named_foreign(table),
+        foreign=tuple(_spelled(fk, by_name) for fk in _named_foreign(table)),
     )
+
+
+def _spelled(key: ForeignKey, columns: dict[str, ColumnDefinition]) -> ForeignKey:
+    """``key`` with its own columns spelled as the table does."""
+    known = (columns.get(name.lower()) for name in key.columns)
+    names = (c.name if c else name for c, name in zip(known, key.columns, strict=True))
+    return replace(key, columns=tuple(names))
 
 
 def _finished(
