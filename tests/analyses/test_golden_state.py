@@ -24,7 +24,12 @@ from binlogkit_fixtures.expected.proofs import same_value, unchecked_changes
 from binlogkit_fixtures.manifest import MarkPoint, Table
 
 CASES = golden.cases()
-QUICK = {"8.0-row-minimal/keys", "5.7-row-full/transactions", "8.0-row-minimal-partial-json/json"}
+QUICK = {
+    "8.0-row-minimal/keys",
+    "5.7-row-full/transactions",
+    "8.0-row-minimal-partial-json/json",
+    "8.0-statement-full/triggers",
+}
 
 # In row format: why a table's state is not determined, from which mark of a scenario on.
 # Partitions are exchanged and dropped; foreign keys cascade below the log (up to 9.5); a session

@@ -98,7 +98,7 @@ def _followed(rows: Sequence[Mapping[str, Any]]) -> dict[int, TableChange]:
 
     The frame lacks explicit_defaults_for_timestamp: a TIMESTAMP without NULL is treated as one that
     may have a default of its own. It also lacks the statement's error, so that a DELETE may have
-    failed.
+    failed, and CREATE TRIGGER, so that a write may have fired one, but for tables of ``mysql``.
     """
     catalog = Catalog()
     found: dict[int, TableChange] = {}
@@ -113,7 +113,12 @@ def _followed(rows: Sequence[Mapping[str, Any]]) -> dict[int, TableChange]:
         )
         if len(changes) == len(same):
             pairs = zip(same, changes, strict=True)
-            found |= {row["seq"]: replace(change, deletes_all=False) for row, change in pairs}
+            found |= {
+                row["seq"]: replace(
+                    change, deletes_all=False, alone=change.alone and change.db == "mysql"
+                )
+                for row, change in pairs
+            }
     return found
 
 
