@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import binlogkit as bk
-from binlogkit.errors import DamageError, InputError, printable
+from binlogkit.errors import DamageError, InputError, UsageError, printable
 from binlogkit_fixtures import manifest as mf
 from binlogkit_fixtures.expected import files, index, lines
 from binlogkit_fixtures.expected.proofs import prove
@@ -99,6 +99,9 @@ def _truth(folder: Path, place: str) -> Iterator[Finding]:
         return
     except DamageError as error:
         yield Finding(place, error.file, str(error))
+        return
+    except UsageError as error:  # no server has such a version
+        yield Finding(place, mf.MANIFEST, str(error))
         return
     for problem in problems:
         yield Finding(place, problem.file, problem.what)

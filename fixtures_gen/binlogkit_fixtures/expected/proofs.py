@@ -78,15 +78,20 @@ class Proved:
 def prove(
     folder: Path, manifest: mf.Manifest, events: Sequence[Record], rows: Sequence[Record]
 ) -> tuple[Proved, list[Problem]]:
-    """Hold events and rows against all three witnesses. DamageError: a log is damaged."""
+    """Hold events and rows against all three witnesses. DamageError: a log is damaged.
+
+    Lines with other keys, or values of another type, are read by the first witness alone.
+    """
     proved = Proved(len(events), len(rows))
     log = lines.opened(folder, manifest)
-    found = [
-        *same_lines(files.EVENTS, events, lines.event_lines(log)),
-        *same_lines(files.ROWS, rows, lines.row_lines(log)),
+    decoded, images = list(lines.event_lines(log)), list(lines.row_lines(log))
+    found = [*same_lines(files.EVENTS, events, decoded), *same_lines(files.ROWS, rows, images)]
+    if found and _form([*events, *rows]) != _form([*decoded, *images]):
+        return proved, found
+    found += [
         *_by_bytes(log, manifest, rows, proved),
         *_by_text(folder, log, manifest, events, rows, proved),
-        *_by_states(log, manifest, events, proved),
+        *_by_states(log, manifest, decoded, proved),
     ]
     return proved, found
 
@@ -117,6 +122,13 @@ def _differing(pointer: str, mine: Any, anew: Any) -> str:
                 return _differing(f"{pointer}/{key}", mine[key], anew[key])
         return f"{pointer}: keys in another order"
     return f"{pointer} {_short(mine)} instead of {_short(anew)}"
+
+
+def _form(value: Any) -> Any:
+    """A value's types and keys, without what it says."""
+    if isinstance(value, Mapping):
+        return {key: _form(item) for key, item in value.items()}
+    return [_form(item) for item in value] if isinstance(value, list) else type(value)
 
 
 def _short(value: Any) -> str:

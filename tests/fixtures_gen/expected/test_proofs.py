@@ -153,3 +153,21 @@ def test_changed_lines_are_found(folder: Path) -> None:
     path.write_bytes(b"nothing")
     (finding,) = verify(folder)
     assert (finding.file, finding.problem[:10]) == (path.name, "unreadable")
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        (0, "gtid", 1), (0, "gtid", "no GTID"), (0, "file", []), (0, "end_pos", "x"),
+        (1, "pos", None), (1, "after", 1),
+    ],
+)  # fmt: skip
+def test_what_no_line_has_is_found(kind: int, key: str, value: Any) -> None:
+    found = _problems(lambda *lines: lines[kind][0].update({key: value}))
+    assert f"{files.NAMES[kind]}: line 1 is not what the log holds: /{key} " in found[0]
+
+
+def test_a_version_that_no_server_has_is_found(folder: Path) -> None:
+    _change_manifest(folder, lambda record: record.update(server_version="8.x"))
+    (finding,) = verify(folder)
+    assert (finding.file, "8.x" in finding.problem) == ("manifest.json", True)
