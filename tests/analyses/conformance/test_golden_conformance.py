@@ -25,6 +25,7 @@ NAMES = [
 # In unit runs: one log of each kind of cell. All of them:
 # BINLOGKIT_CAMPAIGNS=1 pytest -m "slow or campaign".
 QUICK = {
+    ("5.6-row-small-caches", "lost-events"),
     ("5.7-row-full", "keys"),
     ("5.7-row-minimal", "transactions"),
     ("5.7-row-no-checksum", "keys"),
