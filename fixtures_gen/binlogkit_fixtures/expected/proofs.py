@@ -9,6 +9,7 @@ tables; where the log does not determine a state (statements, cascades) it is co
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.records import struct_records
 from binlogkit.log.stored_events import stored_events
 from binlogkit.log.streams import Batch
+from binlogkit.rows.ddl.catalog import Catalog
 from binlogkit_fixtures import manifest as mf
 from binlogkit_fixtures.expected import files, lines
 from binlogkit_fixtures.scenarios.model import parse_version
@@ -190,6 +192,9 @@ def _by_text(
     schemas = list(log.table_schemas())
     carriers = {Path(carrier.name).name: carrier for carrier in log.carriers}
     for text in manifest.texts:
+        if text.binlog not in carriers:
+            yield Problem("manifest.json", f"{text.name}: no log is called {text.binlog}")
+            continue
         result = against_mysqlbinlog(
             *mine[text.binlog], schemas, _text_lines(folder, text), file=text.binlog,
             stored=stored_events(carriers[text.binlog]),
@@ -232,6 +237,9 @@ def _by_states(
         elsewhere = manifest.relay and mark.gtid_executed != mark.gtid_retrieved
         for name, table in mark.tables.items():
             db, _, bare = name.partition(".")
+            if not _as_created(table, db):
+                what = f"mark {mark.name}, {name}: its columns or keys are not those of its CREATE"
+                yield Problem("manifest.json", what)
             state = replay(
                 batches, boundaries, key=table.primary_key, transactions=transactions,
                 table=(db, bare), until=AtPosition(files[mark.file], mark.pos),
@@ -246,6 +254,21 @@ def _by_states(
                 yield Problem("manifest.json", what)
             else:
                 proved.states += 1
+
+
+def _as_created(table: mf.Table, db: str) -> bool:
+    """Whether what is said of a table is what its SHOW CREATE TABLE says."""
+    made = Catalog().apply(table.create, default_db=db)[0].definition
+    return made is not None and (
+        [(c.name, c.type, c.unsigned, c.nullable) for c in made.columns]
+        == [(c.name, _base_type(c.type), " unsigned" in c.type, c.nullable) for c in table.columns]
+        and list(made.primary_key) == list(table.primary_key)
+    )
+
+
+def _base_type(column_type: str) -> str:
+    name = re.split(r"[ (]", column_type)[0]
+    return "geomcollection" if name == "geometrycollection" else name  # until 5.7
 
 
 def unchecked_changes(events: Sequence[Record], batches: Sequence[Batch]) -> np.ndarray[Any, Any]:

@@ -171,3 +171,24 @@ def test_a_version_that_no_server_has_is_found(folder: Path) -> None:
     _change_manifest(folder, lambda record: record.update(server_version="8.x"))
     (finding,) = verify(folder)
     assert (finding.file, "8.x" in finding.problem) == ("manifest.json", True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table["columns"][0].update(name="other"),
+        lambda table: table["columns"][0].update(type="bigint unsigned"),
+        lambda table: table["columns"][0].update(nullable=True),
+        lambda table: table.update(primary_key=[]),
+    ],
+)
+def test_a_changed_definition_is_found(folder: Path, change: Callable[[Any], None]) -> None:
+    _change_manifest(folder, lambda r: change(next(iter(r["marks"][-1]["tables"].values()))))
+    (finding, *_) = verify(folder)
+    assert "its columns or keys are not those of its CREATE" in finding.problem
+
+
+def test_the_text_of_no_log_is_found(folder: Path) -> None:
+    _change_manifest(folder, lambda record: record["texts"][0].update(binlog="binlog.9"))
+    (finding,) = verify(folder)
+    assert "no log is called binlog.9" in finding.problem
