@@ -111,7 +111,9 @@ class Store(Place):
             if begun or not landing:
                 told = "name the folder that it was landed with" if begun else "nothing has landed"
                 raise UsageError(f"{folder} is not the ledger of {self}: {told}")
-            if folder.exists() and any(folder.iterdir()):
+            there = folder.iterdir() if folder.exists() else ()
+            # One that was killed may have left the note as write_whole makes it.
+            if any(not one.name.startswith(f"{_OWNER}.") for one in there):
                 raise UsageError(f"{folder} has other files: a new ledger needs an empty folder")
             folder.mkdir(parents=True, exist_ok=True)
             write_whole(note, str(self))
