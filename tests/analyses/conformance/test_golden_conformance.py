@@ -77,7 +77,9 @@ def _gave_up(cell: str, summary: Any) -> None:
     """mysqlbinlog 9.7.4 reads no V1 rows events (``log_bin_use_v1_row_events``)."""
     assert matrices.cell(cell).settings["log-bin-use-v1-row-events"] == "1"
     assert summary.verdict == conformance.Verdict.INCOMPLETE
-    assert "Could not read entry" in summary.problem
+    assert summary.problem is not None
+    # The second of a compressed transaction.
+    assert any(e in summary.problem for e in ("Could not read entry", "Error decoding Payload"))
     assert summary.events > 0
 
 
