@@ -225,22 +225,23 @@ def _rows(
     body: bytes, fields: Mapping[str, Any], *, code: int, images: tuple[str, ...], extra: bool
 ) -> Iterator[Place]:
     at = _TABLE_ID + _FLAGS
-    yield from told(fields, "flags", _rows_flags, body[_TABLE_ID:at])
+    stored: list[tuple[str, Write, bytes]] = [("flags", _rows_flags, body[_TABLE_ID:at])]
     if extra:
-        length = int.from_bytes(body[at : at + 2], "little")
-        yield from told(fields, "extra", _extra, body[at + 2 : at + length])
-        at += length
-    columns, at = packed_at(body, at)
-    yield from told(fields, "column_count", packed, packed(columns))
+        end = at + int.from_bytes(body[at : at + 2], "little")
+        stored.append(("extra", _extra, body[at + 2 : end]))
+        at = end
+    columns, start = packed_at(body, at)
+    stored.append(("column_count", packed, body[at:start]))
     for name in ("before_columns", "after_columns"):
-        size = (columns + 7) // 8 if name in images else 0
-        yield from told(fields, name, from_hex, body[at : at + size])
-        at += size
-    yield from told(fields, "data", from_hex, body[at:])
+        end = start + ((columns + 7) // 8 if name in images else 0)
+        stored.append((name, from_hex, body[start:end]))
+        start = end
+    stored.append(("data", from_hex, body[start:]))
     # What the type says is held to its code.
-    kind, diffs = _OPS[images], code == EventType.PARTIAL_UPDATE_ROWS_EVENT
-    yield from told(fields, "op", lambda op: bytes([code]) * (op == kind), bytes([code]))
-    yield from told(fields, "partial", lambda it: bytes([code]) * (it is diffs), bytes([code]))
+    kind, diffs, by_type = _OPS[images], code == EventType.PARTIAL_UPDATE_ROWS_EVENT, bytes([code])
+    stored.append(("op", lambda op: by_type * (op == kind), by_type))
+    stored.append(("partial", lambda it: by_type * (it is diffs), by_type))
+    return ((name, fields[name], write, have) for name, write, have in stored if name in fields)
 
 
 def _rows_flags(value: list[str | int]) -> bytes:
