@@ -1,8 +1,9 @@
 """README.md and docs/*.md: every command and snippet in them runs, and what is generated is fresh.
 
 A fence names a language and what the block needs: ``python``, ``sh`` and ``console`` alone run
-anywhere; ``server``, ``oracle``, ``spark`` and ``pytest`` behind it say what it needs. Lines that
-set this project up are not run here: the tests themselves run in what they make.
+anywhere; ``server``, ``oracle``, ``spark``, ``store`` (moto's server, a mock of S3) and ``pytest``
+behind it say what it needs. Lines that set this project up are not run here: the tests themselves
+run in what they make.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ from binlogkit.frames.schema import CellState
 from binlogkit.rows.soundness.finding import Grade
 from binlogkit.rows.transactions import Outcome
 from binlogkit.schemas import NAMES, load
+from tests.sources.stores.gate import Gate
+from tests.spark.landing.buckets import bucket
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDS = {"", "server", "oracle", "spark", "pytest"}
+NEEDS = {"", "server", "oracle", "spark", "store", "pytest"}
 LANGUAGES = {"python", "sh", "console", "sql", "json", "text"}
 #: Blocks that take a minute: no part of the gate.
 LONG = {
-    "fixtures.md-server", "landing.md", "conformance.md", "first-incident.md-server",
-    "cookbook.md", "cookbook.md-console", "cookbook.md-server",
+    "fixtures.md-server", "landing.md", "landing.md-store", "conformance.md",
+    "first-incident.md-server", "cookbook.md", "cookbook.md-console", "cookbook.md-server",
 }  # fmt: skip
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 F = TypeVar("F", bound=Callable[..., None])
@@ -108,6 +111,18 @@ def test_commands(chosen: list[Any], workspace: Path, tool: ModuleType) -> None:
     for block in chosen:
         done = tool.shell("set -o pipefail\n" + SETUP.sub("", block.code), workspace)
         assert done.returncode == 0, f"{block.code}\n{done.stdout}"
+
+
+@pytest.mark.slow
+@blocks_of({"sh"}, {"store"})
+def test_commands_with_a_store(
+    chosen: list[Any], workspace: Path, tool: ModuleType, moto: Gate
+) -> None:
+    with bucket(moto) as url:
+        for block in chosen:
+            code = SETUP.sub("", block.code).replace("s3://lakes", url)
+            done = tool.shell("set -o pipefail\n" + code, workspace)
+            assert done.returncode == 0, f"{block.code}\n{done.stdout}"
 
 
 @pytest.mark.slow

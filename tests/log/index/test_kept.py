@@ -20,7 +20,7 @@ import binlogkit as bk
 from binlogkit.errors import WriteError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
-from binlogkit.log.index import Index, Joined, kept, parts_of
+from binlogkit.log.index import Index, Joined, batches, kept, parts_of
 from binlogkit.log.index.batches import VERSION
 from binlogkit.log.index.stamps import stamp_of
 from binlogkit.spark.carried import carried_schema
@@ -185,6 +185,17 @@ def test_many_updates_are_united(logs: Path, tmp_path: Path) -> None:
             f"{batch}.parquet" for batch in batches
         }
     assert Index(folder).table("logs").num_rows == 40
+
+
+def test_updates_that_are_large_in_memory_stay_apart(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "_UNITED_BYTES", 1 << 10)
+    for number in range(20):
+        copy = shutil.copytree(logs, tmp_path / f"logs {number}")
+        Index(tmp_path / "index").update(bk.open(copy).carriers)
+    assert len(list((tmp_path / "index" / "logs").iterdir())) == 20
+    assert Index(tmp_path / "index").table("logs").num_rows == 40
 
 
 def test_updates_beside_each_other_keep_what_both_read(logs: Path, tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ _NAMES = "index.json"
 _LOCK = "index.lock"
 _PARTIAL = ".partial"
 _FORGOTTEN = 24 * 3600  # seconds
-_SMALL_BATCH, _MOST_SMALL = 16 << 20, 16  # bytes, and how many are left apart
+_SMALL_BATCH, _MOST_SMALL = 16 << 20, 16  # bytes of files, and how many are left apart
+_UNITED_BYTES = 64 << 20  # of small batches in memory: their files can be fifty times smaller
 
 #: Names of valid batches to their parts, and for each part the stamps of its logs.
 Batches: TypeAlias = dict[str, dict[str, list[Stamp]]]
@@ -154,9 +155,25 @@ class BatchFolder:
             self._name(batch)
         small = [batch for batch in self.known if self._size(batch) < _SMALL_BATCH]
         if len(small) > _MOST_SMALL:
-            whole = [{name: self.batch_table(batch, name) for name in INDEX} for batch in small]
+            self._unite(sorted(small, key=self._size))
+
+    def _unite(self, small: Sequence[str]) -> None:
+        """Make one batch of the first of these, as many as memory is meant for."""
+        whole: list[Tables] = []
+        size = 0
+        for batch in small:
+            tables = {name: self.batch_table(batch, name) for name in INDEX}
+            size += sum(table.nbytes for table in tables.values())
+            if size > _UNITED_BYTES:
+                break
+            whole.append(tables)
+        if len(whole) > _MOST_SMALL:
             united = self.write_batch(whole)
-            parts = {part: s for batch in small for part, s in self.known.pop(batch).items()}
+            parts = {
+                part: s
+                for batch in small[: len(whole)]
+                for part, s in self.known.pop(batch).items()
+            }
             self.known[united] = parts
             self._name(united)
 

@@ -8,6 +8,7 @@ each process. What must be on this machine is in ``local``.
 
 from __future__ import annotations
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ UNTAKEN = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 
 def needed() -> None:
     """UsageError where deltalake is not installed."""
+    os.environ.setdefault("RUST_LOG", "off")  # deltalake prints what its errors say, at length
     try:
         import deltalake  # noqa: F401
     except ImportError as exc:
