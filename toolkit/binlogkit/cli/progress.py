@@ -53,7 +53,7 @@ class _Meter:
             return False
         self._drawn = now
         if self._bar is None:
-            self._open()
+            self._open(what)
         self._bar.update(self._task, description=what, completed=done, total=total)
         return True
 
@@ -63,7 +63,7 @@ class _Meter:
         if self._bar is not None:
             self._bar.stop()
 
-    def _open(self) -> None:
+    def _open(self, what: str) -> None:
         from rich import progress as bars
         from rich.console import Console
 
@@ -73,7 +73,7 @@ class _Meter:
             bars.DownloadColumn(), last, console=Console(stderr=True), transient=True,
             redirect_stdout=False, redirect_stderr=False,
         )  # fmt: skip
-        self._task = self._bar.add_task("", total=self._total)
+        self._task = self._bar.add_task(what, total=self._total)
         self._bar.start()
 
 
