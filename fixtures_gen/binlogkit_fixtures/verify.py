@@ -43,10 +43,13 @@ def folders(root: Path) -> list[Path]:
 
 
 def check_index(root: Path) -> Iterator[Finding]:
-    """Check the files of a set against its index, where it has one. InputError: not an index."""
-    if (root / index.INDEX).is_file():
-        for problem in index.check(root):
-            yield Finding(str(root), problem.file, problem.what)
+    """Check the files of a set, or of a folder in it, against the set's index, where it has one.
+    InputError: not an index."""
+    of = index.of(root)
+    if of is not None:
+        inside = root.resolve().relative_to(of)
+        for problem in index.check(of, "" if inside == Path() else f"{inside.as_posix()}/"):
+            yield Finding(str(of), problem.file, problem.what)
 
 
 def verify(folder: Path) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from binlogkit.errors import InputError
 from binlogkit_fixtures import golden
 from binlogkit_fixtures import manifest as mf
 from binlogkit_fixtures.records import to_json
-from binlogkit_fixtures.verify import folders, verify
+from binlogkit_fixtures.verify import check_index, folders, verify
 
 LOG = "binlog.000001"
 RING = golden.case("8.0-row-full", "ring", "a-relay")
@@ -152,6 +153,23 @@ def test_a_bad_checksum_is_found_whatever_the_manifest_says(folder: Path) -> Non
     problems = [finding.problem for finding in verify(folder)]
     assert len(problems) == 1
     assert "the CRC32 of the event is" in problems[0]
+
+
+def test_a_folder_is_held_to_the_index_of_its_set(folder: Path, tmp_path: Path) -> None:
+    """It has what no log and no server can say again: the story, warnings, names of marks."""
+    root = tmp_path
+    shutil.copy(golden.folder() / "index.json", root)
+    assert list(check_index(folder)) == []
+    manifest = mf.read(folder)
+    mf.write(replace(manifest, story=f"{manifest.story}."), folder, compress=True)
+    (found,) = check_index(folder)
+    assert (found.folder, found.problem) == (
+        str(root), "its size or SHA-256 is not the one of the index",
+    )  # fmt: skip
+    (root / "index.json").write_text("{}")  # another program's
+    assert list(check_index(folder)) == []
+    with pytest.raises(InputError, match="not a fixture index"):
+        list(check_index(root))
 
 
 def test_folders_are_found(folder: Path, tmp_path: Path) -> None:

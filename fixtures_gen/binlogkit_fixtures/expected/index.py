@@ -20,7 +20,7 @@ from binlogkit_fixtures.servers.keyring import KEYRING
 
 __all__ = [
     "INDEX", "LICENCE", "Index", "IndexCase", "IndexFile", "add_lines", "build", "check",
-    "contents", "fixtures", "plain_name", "read", "replace_file", "schema", "update", "write",
+    "contents", "fixtures", "of", "plain_name", "read", "replace_file", "schema", "update", "write",
 ]  # fmt: skip
 
 INDEX = "index.json"
@@ -199,10 +199,26 @@ def read(root: Path) -> Index:
     return mf.read_record(Index, root / INDEX, "a fixture index")
 
 
-def check(root: Path) -> Iterator[Problem]:
-    """Whether the files of a set are those of its index, each with its SHA-256."""
-    listed = {file.path: file for file in read(root).files}
-    there = dict(contents(root))
+def of(folder: Path) -> Path | None:
+    """The folder of the set that a folder is, or is in. InputError: its own index is none."""
+    folder = folder.resolve()
+    for one in (folder, *folder.parents):
+        if (one / INDEX).is_file():
+            try:
+                read(one)
+            except InputError:
+                if one == folder:
+                    raise
+            else:
+                return one
+    return None
+
+
+def check(root: Path, below: str = "") -> Iterator[Problem]:
+    """Whether the files of a set are those of its index, each with its SHA-256; ``below``: only
+    those in this folder of the set, which ends with a slash."""
+    listed = {file.path: file for file in read(root).files if file.path.startswith(below)}
+    there = {name: path for name, path in contents(root) if name.startswith(below)}
     for name in sorted(listed.keys() - there.keys()):
         yield Problem(name, "in the index, but not there")
     for name, path in there.items():

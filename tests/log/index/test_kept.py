@@ -190,7 +190,7 @@ def test_many_updates_are_united(logs: Path, tmp_path: Path) -> None:
 def test_updates_that_are_large_in_memory_stay_apart(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "_UNITED_BYTES", 1 << 10)
+    monkeypatch.setattr(batches, "BATCH_BYTES", 1 << 10)
     for number in range(20):
         copy = shutil.copytree(logs, tmp_path / f"logs {number}")
         Index(tmp_path / "index").update(bk.open(copy).carriers)
@@ -228,7 +228,7 @@ def test_what_was_written_and_never_counted_is_not_seen(logs: Path, tmp_path: Pa
 def test_a_batch_has_a_bounded_size(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "_BATCH_BYTES", 1)
+    monkeypatch.setattr(kept, "BATCH_BYTES", 1)
     told = Index(tmp_path / "index").update(bk.open(logs).carriers)
     assert told.read == len(list((tmp_path / "index" / "logs").iterdir())) == 2
 

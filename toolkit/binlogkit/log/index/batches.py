@@ -37,8 +37,9 @@ _LOCK = "index.lock"
 _PARTIAL = ".partial"
 _FORGOTTEN = 24 * 3600  # seconds
 _SMALL_BATCH, _MOST_SMALL = 16 << 20, 16  # bytes of files, and how many are left apart
-_UNITED_BYTES = 64 << 20  # of small batches in memory: their files can be fifty times smaller
 
+#: Of a batch in memory; its files can be fifty times smaller.
+BATCH_BYTES = 64 << 20
 #: Names of valid batches to their parts, and for each part the stamps of its logs.
 Batches: TypeAlias = dict[str, dict[str, list[Stamp]]]
 
@@ -164,7 +165,7 @@ class BatchFolder:
         for batch in small:
             tables = {name: self.batch_table(batch, name) for name in INDEX}
             size += sum(table.nbytes for table in tables.values())
-            if size > _UNITED_BYTES:
+            if size > BATCH_BYTES:
                 break
             whole.append(tables)
         if len(whole) > _MOST_SMALL:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from binlogkit.errors import BinlogKitError, InputError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
-from binlogkit.log.index.batches import Batches, BatchFolder, those
+from binlogkit.log.index.batches import BATCH_BYTES, Batches, BatchFolder, those
 from binlogkit.log.index.later import Later, LaterBatches
 from binlogkit.log.index.part import Part, parts_of
 from binlogkit.log.index.stamps import Stamp, known_ones, place_of, stamp_or_none
@@ -35,7 +35,6 @@ from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.urls import natural_key
 
 _ATTEMPTS = 100
-_BATCH_BYTES = 256 << 20  # of a batch in memory
 _UNITED = 64  # parts; a small table takes many times the bytes of its rows
 
 
@@ -236,7 +235,7 @@ class Index(BatchFolder):
             ]
             small.append(to_tables(key, part if self._queries else without_values(part), records))
             size += sum(table.nbytes for table in small[-1].values())
-            if size > _BATCH_BYTES:
+            if size > BATCH_BYTES:
                 batches[self.write_batch([*kept, *small])] = found
                 kept, small, found, size = [], [], {}, 0
             elif len(small) == _UNITED:
