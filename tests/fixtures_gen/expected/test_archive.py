@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tarfile
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,6 @@ from binlogkit_fixtures import manifest as mf
 from binlogkit_fixtures.expected import index
 from binlogkit_fixtures.expected.archive import SUMS, write_archives
 from binlogkit_fixtures.verify import folders, verify
-
-READER = Path(__file__).with_name("read_archive.go")
 
 
 @pytest.fixture(scope="module")
@@ -138,21 +137,43 @@ def test_nothing_is_replaced(small: Path, packed: list[Path]) -> None:
 
 
 @pytest.mark.slow
-def test_a_go_program_reads_both(packed: list[Path], tmp_path: Path) -> None:
-    """With Go's own library alone: sums, headers of all events, cells, large integers."""
-    program = tmp_path / "read"
-    go = shutil.which("go")
-    if go is None:
-        pytest.skip("Go is not installed")
-    subprocess.run([go, "build", "-o", program, READER], check=True)
-    said = [subprocess.run([program, path], capture_output=True, text=True) for path in packed]
+@pytest.mark.parametrize(
+    ("tool", "build", "start"),
+    [
+        ("go", ["go", "build", "-o", "{out}/read", "{here}/read_archive.go"], ["{out}/read"]),
+        (
+            "javac",
+            ["javac", "-d", "{out}", "{here}/ReadArchive.java"],
+            ["java", "-cp", "{out}", "ReadArchive"],
+        ),
+    ],
+    ids=["Go", "Java"],
+)
+def test_a_program_in_another_language_reads_both(
+    tool: str, build: list[str], start: list[str], small: Path, packed: list[Path], tmp_path: Path
+) -> None:
+    """With the language's own library alone: sums, headers of all events, cells, large integers."""
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    places = {"out": tmp_path, "here": Path(__file__).parent}
+    subprocess.run([word.format_map(places) for word in build], check=True)
+    program = [word.format_map(places) for word in start]
+
+    def read(archive: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*program, archive], capture_output=True, text=True)
+
+    said = [read(path) for path in packed]
     assert [done.stderr for done in said] == ["", ""]
     assert said[0].stdout == said[1].stdout
-    assert said[0].stdout.startswith("3 cases, ")
-    damaged = packed[1].with_name("damaged.zip")
+    counts = Counter[str]()
+    for case in index.read(small).cases:
+        counts.update(case.proved)
+    assert said[0].stdout.startswith(f"3 cases, {counts['events']} events, ")
+    assert f" {counts['rows']} rows, {counts['cells']} cells, " in said[0].stdout
+    damaged = tmp_path / "damaged.zip"
     with zipfile.ZipFile(packed[1]) as archive, zipfile.ZipFile(damaged, "w") as copy:
         for name in archive.namelist():
             data = archive.read(name)
             copy.writestr(name, data.replace(b'"op": "insert"', b'"op": "update"'))
-    done = subprocess.run([program, damaged], capture_output=True, text=True)
+    done = read(damaged)
     assert (done.returncode, "another SHA-256" in done.stderr) == (1, True)
