@@ -156,6 +156,7 @@ _RECORDS: dict[str, Fields] = {
     "landed": ledger.LANDED,
     "terms": ledger.TERMS,
     "waiting": ledger.WAITING,
+    **{f"status_{name}": declared for name, declared in ledger.STATUS.items()},
     "rule": EXPLAINED,
     "contradiction": CONTRADICTIONS,
     **{f"index_{name}": declared for name, declared in ledger.INDEX.items()},

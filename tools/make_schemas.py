@@ -30,7 +30,7 @@ from binlogkit.events.rows import RowsEvent
 from binlogkit.events.variables import UserVar
 from binlogkit.frames.event_records import SPARSE
 from binlogkit.frames.fields.field import Field
-from binlogkit.frames.fields.ledger import EVENT, EXPLAIN, FINDING, TRANSACTION
+from binlogkit.frames.fields.ledger import EVENT, EXPLAIN, FINDING, STATUS, TRANSACTION
 from binlogkit.frames.fields.rows import DIFFERENCE, LIFE, ROW, STATE, TABLE_STATE
 from binlogkit.frames.schema import KINDS, OPS
 from binlogkit.log.audit import SECTIONS
@@ -232,7 +232,7 @@ _TYPES: dict[str, Schema] = {
 def generate() -> dict[str, Schema]:
     """Every schema by its name."""
     return {
-        "audit": _audit(),
+        "audit": _sections("audit", SECTIONS),
         "decoded_row": _decoded_row(),
         "difference": _difference(),
         "event": _event(),
@@ -242,6 +242,7 @@ def generate() -> dict[str, Schema]:
         "plan": _plan(),
         "row": _row(),
         "state": _state(),
+        "status": _sections("status", STATUS),
         "table_state": _table_state(),
         "transaction": _transaction(),
     }
@@ -276,18 +277,18 @@ def _value(field: Field, own: Schema) -> Schema:
     }
 
 
-def _audit() -> Schema:
+def _sections(command: str, known: Mapping[str, Iterable[Field]]) -> Schema:
     """One line of any section: its name, and its fields."""
     sections = [
         objects({"section": {"const": name}, **{f.name: _value(f, {}) for f in declared}})
-        for name, declared in SECTIONS.items()
+        for name, declared in known.items()
     ]
     return {
         "$schema": DIALECT,
-        "title": "binlogkit audit",
-        "description": "One line of `binlogkit audit --format jsonl`: one row of a section.",
+        "title": f"binlogkit {command}",
+        "description": f"One line of `binlogkit {command} --format jsonl`: one row of a section.",
         "type": "object",
-        "properties": {"section": texts(SECTIONS)},
+        "properties": {"section": texts(known)},
         "oneOf": sections,
     }
 

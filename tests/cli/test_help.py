@@ -53,6 +53,7 @@ CONTRACT = {
     "redo": FILES | FILTERS | {"--output"},
     "index": FILES | {"--out"},
     "land": FILES | {"--out", "--table", "--exclude-table", "--mask", "--mask-key", "--master"},
+    "status": OUTPUT | {"--section"},
     "sample": {"--out"},
     "rules": OUTPUT | {"--schema", "--database", "--set", "--server", "--all"},
     "snapshot": {"--out", "--table", "--lock"},

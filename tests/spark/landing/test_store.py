@@ -16,7 +16,7 @@ import pytest
 
 from binlogkit.cli import run
 from binlogkit.errors import InputError, UsageError
-from binlogkit.spark.landing import Landing, compact, current, keep_current
+from binlogkit.spark.landing import Landing, compact, current, keep_current, status
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import landed as landed_table
@@ -124,6 +124,23 @@ def test_what_is_read_needs_no_ledger_and_a_state_does(url: str, tmp_path: Path)
         landed_table(f"{url}/lake", "bank.nothing")
     with pytest.raises(InputError, match=r"lake: bank\.account has no current state there"):
         current(f"{url}/lake", "bank.account")
+
+
+def test_status_is_that_of_a_folder(url: str, tmp_path: Path) -> None:
+    """Without the ledger, times are not known."""
+    target, ledger, lake = f"{url}/{HOSTILE}", tmp_path / "ledger", tmp_path / "lake"
+    for out in (place_of(target, ledger), place_of(lake)):
+        land(LOGS.path, out)
+        keep_current(out)
+    there, here = status(target, ledger=ledger), status(lake)
+    for one, other in zip(there.values(), here.values(), strict=True):
+        timed = [n for n in ("done_at", "lag") if n in one.column_names]
+        assert one.drop(timed).equals(other.drop(timed)) and one.num_rows == other.num_rows
+    assert there["tables"].num_rows == 8 and there["sources"]["lag"].null_count == 0
+    remote = status(target)["sources"]
+    assert remote["lag"].null_count == 1 and remote["pos"].equals(there["sources"]["pos"])
+    with pytest.raises(UsageError, match="other is not the ledger of"):
+        status(target, ledger=tmp_path / "other")
 
 
 # ---- its ledger ----------------------------------------------------------------------------------

@@ -42,10 +42,13 @@ ENTRY_POINTS = "binlogkit.commands"
 # The name is the module's, but of those that share one.
 _COMMANDS = (
     "audit", "capture", "conform", "diff", "events", "explain", "index", "land", "life", "live",
-    "redo", "rows", "rules", "sample", "snapshot", "state", "touched", "transactions", "undo",
-    "verify",
+    "redo", "rows", "rules", "sample", "snapshot", "state", "status", "touched", "transactions",
+    "undo", "verify",
 )  # fmt: skip
-_SHARED = {"events": "records", "rows": "records", "transactions": "records", "redo": "undo"}
+_SHARED = {
+    "events": "records", "rows": "records", "transactions": "records", "redo": "undo",
+    "status": "landing",
+}  # fmt: skip
 _INTERRUPTED = 130
 _FOUND = (DamageError, GapError, LimitError, SchemaError, UndeterminedError)  # of logs
 

@@ -13,7 +13,7 @@ GROUPS = {
     ),
     "Repair": ("undo", "redo"),
     "Test": ("conform", "rules", "fixtures", "sample"),
-    "Scale": ("capture", "snapshot", "index", "touched", "land", "live"),
+    "Scale": ("capture", "snapshot", "index", "touched", "land", "status", "live"),
 }  # fmt: skip
 
 #: By command: two lines to begin with; those of the sample log run in tests/cli/test_help.py.
@@ -79,6 +79,7 @@ EXAMPLES = {
         "land logs --out lake --table shop.orders",
         "land logs --out lake --mask shop.customers.email=drop",
     ),
+    "status": ("status lake", "status lake --section sources --format jsonl"),
     "live": (
         "live logs --query totals.sql --no-wait",
         "live mysql://audit@db1 --query totals.sql --show",

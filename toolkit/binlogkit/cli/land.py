@@ -130,7 +130,7 @@ def _lost(one: Waiting) -> str:
     place = f"{one.file} from {one.first_pos} to {one.last_pos}"
     return (
         f"{one.rows} changes of {one.table} that waited are lost: their log, {place}, is gone. "
-        "They land if it is named again, or with --retry once it is back"
+        f"{one.remedy}"
     )
 
 
@@ -142,8 +142,4 @@ def _waiting(found: Iterable[Waiting]) -> Iterator[str]:
     for (table, reason), several in rows.items():
         count, first = sum(one.rows for one in several), several[0]
         place = f"{first.file} at {first.first_pos}"
-        yield (
-            f"{count} changes of {table} wait, from {place} on: {reason}. They land once their "
-            "logs are named, or with --retry, after an earlier log that has the table's CREATE "
-            "TABLE has landed, or with --schema or --schema-from"
-        )
+        yield f"{count} changes of {table} wait, from {place} on: {reason}. {first.remedy}"

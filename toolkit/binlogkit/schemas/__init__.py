@@ -4,8 +4,8 @@
 >>> load("row")["title"]
 'binlogkit row'
 
-``audit``, ``event``, ``explain``, ``life``, ``row``, ``transaction`` and ``state``: one line of
-``--format jsonl`` of the command of that name; ``difference``: of ``diff``; ``finding``: of
+``audit``, ``event``, ``explain``, ``life``, ``row``, ``transaction``, ``state`` and ``status``: one
+line of ``--format jsonl`` of the command of that name; ``difference``: of ``diff``; ``finding``: of
 ``verify``; ``table_state``: of ``state`` of several tables; ``decoded_row``: what ``conform --as
 rows`` takes; ``plan``: one element of :meth:`binlogkit.Log.undo` and ``redo``. The files are
 written by ``tools/make_schemas.py`` from the dataclasses and declarations of the code. The
@@ -24,7 +24,7 @@ __all__ = ["NAMES", "load"]
 
 NAMES = (
     "audit", "decoded_row", "difference", "event", "explain", "finding", "life", "plan",
-    "row", "state", "table_state", "transaction",
+    "row", "state", "status", "table_state", "transaction",
 )  # fmt: skip
 
 

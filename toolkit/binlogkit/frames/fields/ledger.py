@@ -31,6 +31,13 @@ LANDING = fields_of("landing")
 LANDED = fields_of("landed")
 TERMS = fields_of("terms")
 WAITING = fields_of("waiting")
+#: Where a landing stands (spark/landing/standing.py), by section.
+STATUS = {
+    "landing": fields_of("status_landing"),
+    "sources": fields_of("status_source"),
+    "tables": fields_of("status_table"),
+    "waiting": fields_of("status_waiting"),
+}
 #: Rows events of statements with foreign_key_checks off.
 UNCHECKED = fields_of("unchecked")
 #: Which logs changed what, from an index.

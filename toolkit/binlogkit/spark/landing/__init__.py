@@ -4,7 +4,8 @@
 tasks' work, :mod:`.tables` commits, :mod:`.journal` keeps the progress; :mod:`.shape`
 defines the columns; :mod:`.reading`, :mod:`.restoring` (with :mod:`.ledger`, :mod:`.restored`) and
 :mod:`.states` read landed tables. :mod:`.current_tables` (with :mod:`.current_rows`,
-:mod:`.merging`) keeps the current rows, :mod:`.compaction` merges small files.
+:mod:`.merging`) keeps the current rows, :mod:`.compaction` merges small files, :mod:`.standing`
+says where a landing stands.
 """
 
 from binlogkit.spark.landing.compaction import compact
@@ -12,5 +13,6 @@ from binlogkit.spark.landing.current_tables import current, keep_current
 from binlogkit.spark.landing.door import land
 from binlogkit.spark.landing.reading import landed
 from binlogkit.spark.landing.restoring import Landing
+from binlogkit.spark.landing.standing import status
 
-__all__ = ["Landing", "compact", "current", "keep_current", "land", "landed"]
+__all__ = ["Landing", "compact", "current", "keep_current", "land", "landed", "status"]

@@ -69,6 +69,11 @@ class Place(ABC):
         UsageError: of a landing in a store, none was named.
         """
 
+    @property
+    def has_local(self) -> bool:
+        """Whether that folder is known."""
+        return True
+
     @abstractmethod
     def check_local(self, *, landing: bool = False) -> None:
         """UsageError: that folder is of another landing; ``landing``: it is made if neither it nor

@@ -7,6 +7,7 @@ folder of its own (:class:`Generations`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -31,6 +32,7 @@ PARTITIONS = ("_day", "_source")
 #: Its smallest and largest values are kept, so that readers can choose files by them.
 BOUNDED = "_commit_version"
 _OWN = tuple(field.name for field in CHANGELOG)
+_ENCODED = re.compile("@([0-9a-f]{4})?")
 #: Column name to type, as text.
 Types: TypeAlias = dict[str, str]
 
@@ -132,6 +134,17 @@ def folder_of(name: TableId, generation: int = 0) -> str:
 def current_folder(name: TableId) -> str:
     """The folder of a current-state table."""
     return f"current/{_file_name(name[0])}/{_file_name(name[1])}"
+
+
+def name_of(folder: str) -> TableId:
+    """The table of a current-state folder: MySQL's names have no characters of more than 16
+    bits."""
+    db, table = (_ENCODED.sub(_decoded, one) for one in folder.split("/")[-2:])
+    return db, table
+
+
+def _decoded(met: re.Match[str]) -> str:
+    return chr(int(met[1], 16)) if met[1] else ""
 
 
 def _file_name(text: str) -> str:

@@ -98,6 +98,10 @@ class Store(Place):
             )
         return self.folder
 
+    @property
+    def has_local(self) -> bool:
+        return self.folder is not None
+
     def check_local(self, *, landing: bool = False) -> None:
         """The folder names its landing in a file."""
         folder, note = self.local, self.local / _OWNER

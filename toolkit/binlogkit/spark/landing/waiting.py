@@ -21,6 +21,11 @@ from binlogkit.spark.splits.commits import file_number
 
 #: Why rows wait.
 NAMES = "the names of its columns are not known"
+_WAITS = (
+    "They land once their logs are named, or with --retry, after an earlier log that has the "
+    "table's CREATE TABLE has landed, or with --schema or --schema-from"
+)
+_LOST = "They land if it is named again, or with --retry once it is back"
 #: A log: its server, when it was begun, the number in its name.
 LogId: TypeAlias = tuple[int, int, int]
 #: Offsets of events, from one up to and with another.
@@ -51,6 +56,11 @@ class Waiting:
     def log(self) -> LogId:
         """Its log."""
         return self.server_id, self.begun, file_number(self.file)
+
+    @property
+    def remedy(self) -> str:
+        """What makes them land."""
+        return _LOST if self.lost else _WAITS
 
 
 def stretches(given: Iterable[Waiting], log: LogId) -> Mapping[str, list[Stretch]]:
