@@ -156,6 +156,8 @@ _RECORDS: dict[str, Fields] = {
     "landed": ledger.LANDED,
     "terms": ledger.TERMS,
     "waiting": ledger.WAITING,
+    "expired": ledger.EXPIRED,
+    "erasures": ledger.ERASURES,
     **{f"status_{name}": declared for name, declared in ledger.STATUS.items()},
     "rule": EXPLAINED,
     "contradiction": CONTRADICTIONS,

@@ -53,6 +53,8 @@ CONTRACT = {
     "redo": FILES | FILTERS | {"--output"},
     "index": FILES | {"--out"},
     "land": FILES | {"--out", "--table", "--exclude-table", "--mask", "--mask-key", "--master"},
+    "erase": {"--row"},
+    "expire": {"--days", "--readers"},
     "status": OUTPUT | {"--section"},
     "sample": {"--out"},
     "rules": OUTPUT | {"--schema", "--database", "--set", "--server", "--all"},

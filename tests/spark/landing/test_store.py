@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 
 from binlogkit.cli import run
@@ -21,6 +22,7 @@ from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import landed as landed_table
 from binlogkit.spark.landing.store import Store, place_of
+from binlogkit.spark.landing.tables import files_of, opened
 from binlogkit.spark.landing.views import VIEWS
 from binlogkit.spark.landing.writing import parquet_name
 from binlogkit_fixtures import golden
@@ -143,6 +145,68 @@ def test_status_is_that_of_a_folder(url: str, tmp_path: Path) -> None:
         status(target, ledger=tmp_path / "other")
 
 
+def test_changes_expire_as_in_a_folder(url: str, tmp_path: Path) -> None:
+    ledger, lake = tmp_path / "ledger", tmp_path / "lake"
+    place = place_of(f"{url}/{HOSTILE}", ledger)
+    for out in (place, place_of(lake)):
+        land(LOGS.path, out)
+        keep_current(out, ["bank.account"])
+    asked = ["--days", "30", "--readers", "0"]
+    assert run(["expire", str(place), "--ledger", str(ledger), *asked]) == 0
+    assert run(["expire", str(lake), *asked]) == 0
+    assert not [one for one in (place / "tables").files() if "_day=" in str(one)]
+    for table in ("bank.account", "bank.ledger"):
+        states = [Landing(out).state(table) for out in (place, lake)]
+        assert not states[0].determined and rows(states[0]) == rows(states[1])
+    now = [sorted(map(repr, current(out, "bank.account").to_pylist())) for out in (place, lake)]
+    assert now[0] == now[1] and now[0]
+    assert {one.how for one in keep_current(place, ["bank.account"])} == {"unchanged"}
+    told = status(place)["tables"]["expired"].to_pylist()
+    assert told == status(lake)["tables"]["expired"].to_pylist() and any(told)
+
+
+def test_rows_are_erased_as_in_a_folder(url: str, tmp_path: Path, capsys: Any) -> None:
+    ledger, lake = tmp_path / "ledger", tmp_path / "lake"
+    place = place_of(f"{url}/{HOSTILE}", ledger)
+    for out in (place, place_of(lake)):
+        land(INCIDENT.path, out)
+        keep_current(out, ["shop.customers"])
+    asked = ["--row", "shop.customers", "id=2"]
+    assert run(["erase", str(place), "--ledger", str(ledger), *asked]) == 0
+    assert "a bucket that keeps versions of its objects still has them" in capsys.readouterr().err
+    assert run(["erase", str(lake), *asked]) == 0
+    assert landed(place) == landed(lake)
+    kept = [one for one in place.files() if one.name.endswith(".parquet")]
+    for one in kept:
+        data = pq.read_table(one.source()).to_pylist()
+        assert b"c2@example.org" not in one.data() and "c2@example.org" not in repr(data)
+    assert len(kept) > 10 and not left_over(place)
+    states = [Landing(out).state("shop.customers") for out in (place, lake)]
+    assert states[0].determined and rows(states[0]) == rows(states[1])
+    assert {one.how for one in keep_current(place, ["shop.customers"])} == {"unchanged"}
+    assert land(INCIDENT.path, place).batches == 0
+
+
+@pytest.mark.slow
+def test_an_erasure_whose_answer_is_lost_is_done(url: str, moto: Gate, tmp_path: Path) -> None:
+    """Its files must stay, though the commit was refused when it was asked again."""
+    place = place_of(url, tmp_path / "ledger")
+    land(INCIDENT.path, place)
+    whole = landed(place)["shop/customers"]
+    table = opened(place / "tables/shop/customers")
+    assert table is not None
+    commit = f"tables/shop/customers/_delta_log/{table.version() + 1:020}.json"
+    moto.lost[commit] = 1
+    program = [sys.executable, "-m", "binlogkit", "erase", url, "--ledger", str(place.local)]
+    through = {**os.environ, "AWS_ENDPOINT_URL": moto.endpoint}
+    asked = [*program, "--row", "shop.customers", "id=2"]
+    done = subprocess.run(asked, check=True, cwd=ROOT, env=through, stderr=subprocess.PIPE)
+    assert moto.lost == {commit: 0}
+    left = [row["_sequence"] for row in landed(place)["shop/customers"]]
+    assert left == [row["_sequence"] for row in whole if row["id"] != 2]
+    assert f"shop.customers: {len(whole) - len(left)} images erased" in done.stderr.decode()
+
+
 # ---- its ledger ----------------------------------------------------------------------------------
 
 
@@ -197,8 +261,6 @@ def whole(place: Place, moto: Gate, expected: dict[str, Any]) -> None:
 
 def left_over(place: Place) -> list[str]:
     """Parquet files of tables that Delta does not know."""
-    from binlogkit.spark.landing.tables import files_of, opened
-
     found = []
     for name in ("landings", "landed", "terms", "waiting", *place.below("tables/*/*")):
         table = opened(place / name)

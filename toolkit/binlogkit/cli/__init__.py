@@ -41,9 +41,9 @@ __all__ = ["cli", "main"]
 ENTRY_POINTS = "binlogkit.commands"
 # The name is the module's, but of those that share one.
 _COMMANDS = (
-    "audit", "capture", "conform", "diff", "events", "explain", "index", "land", "life", "live",
-    "redo", "rows", "rules", "sample", "snapshot", "state", "status", "touched", "transactions",
-    "undo", "verify",
+    "audit", "capture", "conform", "diff", "erase", "events", "expire", "explain", "index", "land",
+    "life", "live", "redo", "rows", "rules", "sample", "snapshot", "state", "status", "touched",
+    "transactions", "undo", "verify",
 )  # fmt: skip
 _SHARED = {
     "events": "records", "rows": "records", "transactions": "records", "redo": "undo",

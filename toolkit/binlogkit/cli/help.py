@@ -13,7 +13,9 @@ GROUPS = {
     ),
     "Repair": ("undo", "redo"),
     "Test": ("conform", "rules", "fixtures", "sample"),
-    "Scale": ("capture", "snapshot", "index", "touched", "land", "status", "live"),
+    "Scale": (
+        "capture", "snapshot", "index", "touched", "land", "status", "expire", "erase", "live",
+    ),
 }  # fmt: skip
 
 #: By command: two lines to begin with; those of the sample log run in tests/cli/test_help.py.
@@ -78,6 +80,11 @@ EXAMPLES = {
     "land": (
         "land logs --out lake --table shop.orders",
         "land logs --out lake --mask shop.customers.email=drop",
+    ),
+    "expire": ("expire lake --days 90", "expire lake --days 90 --readers 24"),
+    "erase": (
+        "erase lake --row shop.customers id=42",
+        "erase lake --row shop.customers id=42 --row shop.orders id=150",
     ),
     "status": ("status lake", "status lake --section sources --format jsonl"),
     "live": (

@@ -103,7 +103,7 @@ def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, A
     if spark is None:
         state = landing.state(*tables, at=at)
         write_state(state, output)
-        Told(written_table_name(*state.table), state).tell()
+        Told(written_table_name(*state.table), state).tell(gaps=True)
         return WELL if state.determined else FINDINGS
     from binlogkit.spark.landing.shared import shared_state
 
@@ -111,7 +111,8 @@ def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, A
     write_state(shared, output)
     name = written_table_name(*shared.state.table)
     unknown = [f"{shared.unknown_cells} cells are not determined by the log"]
-    tell_state(name, shared.state.findings.to_pylist(), unknown * bool(shared.unknown_cells))
+    unknown *= bool(shared.unknown_cells)
+    tell_state(name, shared.state.findings.to_pylist(), unknown, gaps=True)
     return WELL if shared.determined else FINDINGS
 
 
@@ -141,26 +142,31 @@ class Told:
         self._unknown, self._known_cells = state.unknown_cells, state.determined_cells
         self._cells = self._rows * len(state.rows.schema.field("values").type)
 
-    def tell(self) -> None:
-        """Say it."""
+    def tell(self, *, gaps: bool = False) -> None:
+        """Say it; ``gaps``: see :func:`tell_state`."""
         wrong = [f"{self._unknown} cells are not determined by the log"] * bool(self._unknown)
         if any(finding["finding"] in ("gap", "base_gap", "unlogged") for finding in self._findings):
             wrong.append(
                 f"{self._known_rows} of {self._rows} rows and "
                 f"{self._known_cells} of {self._cells} cells are determined by the log"
             )
-        tell_state(self.name, self._findings, wrong, self._assumes)
+        tell_state(self.name, self._findings, wrong, self._assumes, gaps=gaps)
         if self.determined and not self._rows:
             note(f"{self.name}: 0 rows")
 
 
 def tell_state(
-    name: str, findings: Iterable[dict[str, Any]], wrong: Iterable[str], assumes: Iterable[str] = ()
+    name: str,
+    findings: Iterable[dict[str, Any]],
+    wrong: Iterable[str],
+    assumes: Iterable[str] = (),
+    *,
+    gaps: bool = False,
 ) -> None:
-    """A line for each finding but gaps, which are reported with the log's, for what else is
-    ``wrong``, and with ``--verbose`` for what is assumed."""
+    """A line for each finding, for what else is ``wrong``, and with ``--verbose`` for what is
+    assumed; ``gaps``: also for gaps, which of logs are reported with the logs."""
     for finding in findings:
-        if finding["finding"] == "gap":
+        if finding["finding"] == "gap" and not gaps:
             continue
         where = f" (first at {finding['file']}:{finding['pos']})" if finding["file"] else ""
         tell = note if finding["determined"] else complain

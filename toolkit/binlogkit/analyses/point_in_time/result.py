@@ -74,7 +74,8 @@ def _none(rows: Rows) -> pa.Table:
 def base_changes(base: pa.Table) -> pa.Table:
     """A base as changes: every row inserted.
 
-    ``base``: a state (:data:`STATE`), or a table with the table's own columns.
+    ``base``: a state (:data:`STATE`), or a table with the table's own columns. A state's column
+    ``origin`` has the numbers of the changes that wrote the rows.
     """
     count = base.num_rows
     stateful = {"values", "unknown"} <= set(base.column_names)
@@ -82,12 +83,13 @@ def base_changes(base: pa.Table) -> pa.Table:
         values = base["values"].combine_chunks()
     else:
         values = base.to_struct_array().combine_chunks()
+    nothing = pa.nulls(count, pa.int64())
     columns: dict[str, Any] = {
         "before": pa.nulls(count, values.type),
         "after": values,
-        "seq": pa.nulls(count, pa.int64()),
+        "seq": base["origin"] if stateful and "origin" in base.column_names else nothing,
         "file": pa.nulls(count, pa.string()),
-        "pos": pa.nulls(count, pa.int64()),
+        "pos": nothing,
     }
     if stateful and "value_state" in base.column_names:
         columns["after_state"] = base["value_state"]

@@ -31,6 +31,8 @@ LANDING = fields_of("landing")
 LANDED = fields_of("landed")
 TERMS = fields_of("terms")
 WAITING = fields_of("waiting")
+EXPIRED = fields_of("expired")
+ERASURES = fields_of("erasures")
 #: Where a landing stands (spark/landing/standing.py), by section.
 STATUS = {
     "landing": fields_of("status_landing"),

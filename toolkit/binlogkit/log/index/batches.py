@@ -12,7 +12,7 @@ import hashlib
 import json
 import time
 import uuid
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import astuple
 from pathlib import Path
 from typing import TypeAlias
@@ -35,7 +35,7 @@ VERSION = 7
 _NAMES = "index.json"
 _LOCK = "index.lock"
 _PARTIAL = ".partial"
-_FORGOTTEN = 24 * 3600  # seconds
+_FORGOTTEN, _NOW = 24 * 3600, -1  # seconds
 _SMALL_BATCH, _MOST_SMALL = 16 << 20, 16  # bytes of files, and how many are left apart
 
 #: Of a batch in memory; its files can be fifty times smaller.
@@ -137,6 +137,23 @@ class BatchFolder:
         except OSError as exc:
             raise WriteError(str(self.folder), reason_of(exc)) from exc
 
+    def rewrite(self, changed: Callable[[str, pa.Table], pa.Table]) -> None:
+        """Write each table of each batch anew, and delete what was there. WriteError."""
+        try:
+            with (self.folder / _LOCK).open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self.load()
+                for batch, parts in list(self.known.items()):
+                    tables = {name: changed(name, self.batch_table(batch, name)) for name in INDEX}
+                    made = self.write_batch([tables])
+                    self._name(made)
+                    del self.known[batch]
+                    self.known[made] = parts
+                self._save()
+                self._sweep(_NOW)
+        except OSError as exc:
+            raise WriteError(str(self.folder), reason_of(exc)) from exc
+
     def _replace(self, entries: Batches, places: Set[str]) -> None:
         before = dict(self.known)
         for batch, parts in before.items():
@@ -186,11 +203,11 @@ class BatchFolder:
     def _size(self, batch: str) -> int:
         return sum(path.stat().st_size for path in self._files(batch))
 
-    def _sweep(self) -> None:
-        """Delete invalid batches, and unfinished ones that were left long ago."""
+    def _sweep(self, forgotten: int = _FORGOTTEN) -> None:
+        """Delete invalid batches, and unfinished ones that were left so many seconds ago."""
         for name in INDEX:
             for path in (self.folder / name).glob("*.*"):
-                old = time.time() - path.stat().st_mtime > _FORGOTTEN
+                old = time.time() - path.stat().st_mtime > forgotten
                 if old if path.suffix == _PARTIAL else path.stem not in self.known:
                     path.unlink(missing_ok=True)
 

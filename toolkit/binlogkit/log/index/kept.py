@@ -23,8 +23,10 @@ from binlogkit.log.index.part import Part, parts_of
 from binlogkit.log.index.stamps import Stamp, known_ones, place_of, stamp_or_none
 from binlogkit.log.index.stored import (
     TOLD,
+    VALUES,
     Tables,
     can_be_kept,
+    emptied,
     to_parts,
     to_tables,
     without_values,
@@ -204,6 +206,10 @@ class Index(BatchFolder):
             self.commit(entries, read)
         return self.updated(carriers, len(read), left)
 
+    def forget_values(self) -> None:
+        """Drop what may hold values: statements, and filters of keys. WriteError."""
+        self.rewrite(_without_values)
+
     def updated(self, carriers: Sequence[Carrier], read: int, left: dict[str, str]) -> Updated:
         """The result of an update that looked at these logs and ``read`` so many of them."""
         damaged: dict[str, str] = {}
@@ -243,6 +249,12 @@ class Index(BatchFolder):
         if found:
             batches[self.write_batch([*kept, *small])] = found
         return batches, left
+
+
+def _without_values(name: str, table: pa.Table) -> pa.Table:
+    for own, column in VALUES:
+        table = emptied(table, column) if own == name else table
+    return table
 
 
 def _united(parts: Sequence[Tables]) -> Tables:

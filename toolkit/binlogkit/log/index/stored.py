@@ -55,7 +55,8 @@ _PLAIN = (
 )  # fmt: skip
 _FILES = ("file", "end_file", "resolved_file")
 _INTERVAL = re.compile(r"(-?\d+)(?:-(-?\d+))?")
-_VALUES = (("transactions", "first_query"), ("statements", "query"), ("filters", "filter"))
+#: Columns that may hold values, with their tables.
+VALUES = (("transactions", "first_query"), ("statements", "query"), ("filters", "filter"))
 _LOSS = tuple(field.name for field in fields(Loss))
 
 
@@ -94,11 +95,12 @@ def to_tables(key: str, part: Part, stamps: Iterable[Record]) -> Tables:
 
 def without_values(part: Part) -> Part:
     """A part without values: no statement texts, no filters of keys."""
-    emptied = {name: _emptied(part.ledger[name], column) for name, column in _VALUES}
-    return replace(part, ledger={**part.ledger, **emptied})
+    plain = {name: emptied(part.ledger[name], column) for name, column in VALUES}
+    return replace(part, ledger={**part.ledger, **plain})
 
 
-def _emptied(table: pa.Table, column: str) -> pa.Table:
+def emptied(table: pa.Table, column: str) -> pa.Table:
+    """A table with NULL in a column."""
     at = table.column_names.index(column)
     field = table.schema.field(at)
     return table.set_column(at, field, pa.nulls(table.num_rows, field.type))

@@ -5,14 +5,26 @@ tasks' work, :mod:`.tables` commits, :mod:`.journal` keeps the progress; :mod:`.
 defines the columns; :mod:`.reading`, :mod:`.restoring` (with :mod:`.ledger`, :mod:`.restored`) and
 :mod:`.states` read landed tables. :mod:`.current_tables` (with :mod:`.current_rows`,
 :mod:`.merging`) keeps the current rows, :mod:`.compaction` merges small files, :mod:`.standing`
-says where a landing stands.
+says where a landing stands, :mod:`.expiry` lets changes expire, :mod:`.erasure` erases rows by key.
 """
 
 from binlogkit.spark.landing.compaction import compact
 from binlogkit.spark.landing.current_tables import current, keep_current
 from binlogkit.spark.landing.door import land
+from binlogkit.spark.landing.erasure import erase
+from binlogkit.spark.landing.expiry import expire
 from binlogkit.spark.landing.reading import landed
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.standing import status
 
-__all__ = ["Landing", "compact", "current", "keep_current", "land", "landed", "status"]
+__all__ = [
+    "Landing",
+    "compact",
+    "current",
+    "erase",
+    "expire",
+    "keep_current",
+    "land",
+    "landed",
+    "status",
+]

@@ -23,6 +23,7 @@ from binlogkit.errors import InputError
 from binlogkit.frames.flat_cells import flat_name
 from binlogkit.rows.filters import written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
+from binlogkit.spark.landing import expired
 from binlogkit.spark.landing.current_tables import HARMLESS, Moved, Now
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.merging import quoted
@@ -93,10 +94,28 @@ def _as_was(now: Now, name: TableId, known: Mapping[str, Any]) -> AsWas:
     last = own[-1] if own else None
     tables = [".".join(one) for one in names]
     for gap in ledger.gaps:
-        if gap.concerns(tables) and (last is None or gap.seq >= last.seq):
+        if (
+            gap.code != expired.CODE
+            and gap.concerns(tables)
+            and (last is None or gap.seq >= last.seq)
+        ):
             return AsWas(None, b"", str(gap))
+    found = _since(now, name, key, last)
+    gone = expired.since(ledger.expired, names)
+    if gone is None or found.since is None:
+        return found
+    day = int(datetime.fromisoformat(f"{gone[0]}T00:00:00+00:00").timestamp()) * _SECOND
+    if day <= found.since and gone[1] < found.sequence:
+        return found
+    told = f"its changes from before {gone[0]} have expired"
+    return AsWas(max(day, found.since), max(gone[1] + b"\0", found.sequence), told, key)
+
+
+def _since(now: Now, name: TableId, key: tuple[str, ...], last: Boundary | None) -> AsWas:
+    """From the last thing on that is no row change."""
     if last is None:
         return _begun(now, name, key)
+    ledger = now.ledger
     sequence = _place(ledger, last.file, last.pos)
     said = shorten(last.statement or last.action, _SAID, placeholder=" …")
     told = f"{said} ({PurePath(last.file).name}:{last.pos})"
@@ -170,7 +189,9 @@ def macro(name: TableId, shown: TableId, now: pa.Schema, then: pa.Schema, was: A
         f"  GROUP BY {keys}))\n"
         f"SELECT {kept} FROM {current} AS n\n"
         f"  ANTI JOIN later USING ({', '.join(map(quoted, was.key))})\n"
-        f"UNION ALL SELECT {back} FROM later AS l WHERE CASE\n"
+        # From cut, so that its error comes where there are no rows at all.
+        f"UNION ALL SELECT {back} FROM cut LEFT JOIN later AS l ON true WHERE CASE\n"
+        "  WHEN l._sequence IS NULL THEN cut.place IS NULL AND false\n"
         f"  WHEN {unknown} OR l._change_type = 'update_postimage'\n"
         "  OR len([x FOR x IN l._cells IF x.state = 'not_in_image']) > 0\n"
         f"  THEN error({partial}) ELSE l._change_type <> 'insert' END;\n"

@@ -8,7 +8,7 @@ a column is left as it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from binlogkit.errors import WriteError
+from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.tables import file_of, opened
 from binlogkit.spark.landing.writing import FILE_BYTES
 
 #: The tables of a landing that get many small files.
-_PATTERNS = ("landings", "landed", "tables/*/*", "current/*/*")
+_PATTERNS = ("landings", "landed", "expired", "tables/*/*", "current/*/*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,15 @@ def compact(
     until vacuum. UsageError: deltalake is not installed; WriteError.
     """
     place = place_of(out, None, target_options)
-    names = [name for pattern in _PATTERNS for name in place.below(pattern)]
-    found = [_compact(name, place / name, file_bytes) for name in names]
+    names = delta_folders(place)
+    with under_way(place) if names and place.has_local else nullcontext():
+        found = [_compact(name, place / name, file_bytes) for name in names]
     return [one for one in found if one.before or one.left]
+
+
+def delta_folders(out: Place) -> list[str]:
+    """The folders in a landing that may be Delta tables whose files become many."""
+    return [name for pattern in _PATTERNS for name in out.below(pattern)]
 
 
 def _compact(name: str, folder: Place, file_bytes: int) -> Compacted:

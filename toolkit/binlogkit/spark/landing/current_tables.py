@@ -31,6 +31,7 @@ from binlogkit.log.states.forwards import transactional_of
 from binlogkit.log.states.history import TableFacts
 from binlogkit.rows.filters import written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
+from binlogkit.spark.landing import expired
 from binlogkit.spark.landing.current_rows import (
     as_inserts,
     flat_rows,
@@ -39,13 +40,15 @@ from binlogkit.spark.landing.current_rows import (
     net_rows,
     touched_keys,
 )
+from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import last_begun, read_journal, read_landed
 from binlogkit.spark.landing.kept import Kept
 from binlogkit.spark.landing.merging import Merge, known_of, merge_here, write_anew
+from binlogkit.spark.landing.own_rows import Held, OwnRows
 from binlogkit.spark.landing.place import Place
-from binlogkit.spark.landing.reading import Within, folders, read
-from binlogkit.spark.landing.restored import Restored
-from binlogkit.spark.landing.restoring import Landing, Ordered
+from binlogkit.spark.landing.reading import Within, folders, read, schema_of
+from binlogkit.spark.landing.restored import Ordered, Restored
+from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.shape import current_folder, landed_name
 from binlogkit.spark.landing.spans import Landed, Span
 from binlogkit.spark.landing.states import LandedStates
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
 #: Findings of a state that do not prevent merging into it.
 HARMLESS = {"altered", "no_beginning"}
 _ATTEMPTS = 20
+_EXPIRED = "changes have expired without which what landed since cannot be applied"
 
 
 class Moved(Exception):
@@ -83,7 +87,10 @@ def keep_current(
     the ledger; WriteError.
     """
     place = place_of(out, ledger, target_options)
-    return keep(place, tables, merge=merge, again=again)[0]
+    place.check_local()
+    read_journal(place)  # InputError: nothing has landed
+    with under_way(place):
+        return keep(place, tables, merge=merge, again=again)[0]
 
 
 def keep(
@@ -128,8 +135,9 @@ class Now:
         self._check()
 
     def _check(self) -> None:
-        """Check that the rows that were read are those of the known batches."""
-        if last_begun(self.out) != self._number:
+        """Check that the rows that were read are those of the known batches, and all of them."""
+        gone = expired.last_expired(self.out) != self.ledger.last_expired
+        if gone or last_begun(self.out) != self._number:
             raise Moved
 
     @cached_property
@@ -174,7 +182,7 @@ class Now:
         if known is not None and alike and new.ordinary(known):
             found = self._merged(name, folder, new, known, merge)
         if found is None:
-            found = self._replayed(name, folder, new)
+            found = self._replayed(name, folder, new, known)
         return found
 
     def fresh(self, name: TableId) -> Mapping[str, Any] | None:
@@ -188,8 +196,11 @@ class Now:
 
     # ---- from all that has landed ---------------------------------------------------------------
 
-    def _replayed(self, name: TableId, folder: Place, new: _New) -> Kept:
-        """Replay the table and rewrite it."""
+    def _replayed(
+        self, name: TableId, folder: Place, new: _New, before: Mapping[str, Any] | None
+    ) -> Kept:
+        """Replay the table and rewrite it; ``before``: the facts about its rows, which are the base
+        where changes have expired that the replay would need. InputError: they cannot be."""
         taken: list[Ordered] = []
 
         def changes(names: Iterable[TableId], _: object) -> list[pa.RecordBatch]:
@@ -199,6 +210,10 @@ class Now:
 
         table = written_table_name(*name)
         state = LandedStates(self.ledger, changes, table, None).state()
+        if before is not None and self._lacks_expired(state.findings.to_pylist()):
+            own = self._own_rows(name, folder, new, before)
+            taken = [own.origins]
+            state = LandedStates(self.ledger, changes, table, None, own).state()
         rows = flat_rows(state.rows, taken)
         self._check()
         findings = tuple(state.findings.to_pylist())
@@ -209,6 +224,26 @@ class Now:
         write_anew(folder, rows, self._number, known)
         how = "replayed"
         return Kept(table, how, len(rows), 0, state.rows_determined, findings)
+
+    def _lacks_expired(self, findings: Iterable[Mapping[str, Any]]) -> bool:
+        """Whether changes have expired that a state's rows need."""
+        gone = {(gap.file, gap.pos) for gap in self.ledger.gaps if gap.code == expired.CODE}
+        found = ((one["file"], one["pos"]) for one in findings if one["finding"] == "gap")
+        return any(place in gone for place in found)
+
+    def _own_rows(
+        self, name: TableId, folder: Place, new: _New, before: Mapping[str, Any]
+    ) -> OwnRows:
+        """The table's current rows, as a base."""
+        why = None if before["determined"] and before["columns"] else "its rows are not determined"
+        why = why or new.unlike_its_rows()
+        if why is not None:
+            told = f"{_EXPIRED}: {why}. Its rows are those after batch {last_batch(folder)}"
+            raise InputError(str(self.out), told)
+        [*_, place] = folders(self.out, name)
+        flat = pa.schema([one for one in schema_of(place) if one.name.startswith("_")])
+        held = Held.of(self.ledger, new.spans, last_batch(folder))
+        return OwnRows.taken(name, read(folder), flat, before, self.ledger, held)
 
     # ---- from new changes -----------------------------------------------------------------------
 
@@ -273,7 +308,7 @@ class _New:
         self._sources = set(own["source"].to_pylist())
         later = own.filter(pc.greater(own["batch"], last))
         self._expected = sum(later["rows"].to_pylist())
-        self._spans = [
+        self.spans = [
             (i, sorted(now.done.of(part), key=lambda span: span.first))
             for i, part in enumerate(self._ledger.parts)
             if part.head is not None
@@ -284,7 +319,7 @@ class _New:
         """The boundaries since, of the table or of any."""
         starts = {
             name: max((s.stop for s in spans if s.batch <= self._last), default=0)
-            for i, spans in self._spans
+            for i, spans in self.spans
             for name in self._ledger.parts[i].names
             if any(span.batch > self._last for span in spans)
         }
@@ -295,6 +330,19 @@ class _New:
             if b.pos >= starts.get(b.file, b.pos + 1)
             and (b.may_write or any(b.concerns(name) for name in names))
         ]
+
+    def unlike_its_rows(self) -> str | None:
+        """Why its new changes cannot be applied to its rows; None if they can."""
+        if not self._in_order():
+            return "logs came late"
+        if any(span.again is not None and span.batch > self._last for span in self._now.spans):
+            return "rows that had waited landed"
+        if len(lineage(self._ledger.boundaries, self._name)) > 1:
+            return "it was renamed"
+        boundaries, version = self._ledger.boundaries, self._ledger.history.version
+        if version < CASCADES_LOGGED and parents(boundaries, self._name, self._facts.parents):
+            return "foreign keys change it by cascades, which are not logged"
+        return None
 
     @property
     def nothing(self) -> bool:
@@ -322,10 +370,12 @@ class _New:
 
     @cached_property
     def gaps(self) -> list[str]:
-        """Gaps that may concern it, as texts."""
+        """Gaps that may concern it, as texts, but for what expired: its rows had that."""
         names = [".".join(one) for one in lineage(self._ledger.boundaries, self._name)]
         return sorted(
-            f"{gap.code} {gap.file} {gap.pos}" for gap in self._ledger.gaps if gap.concerns(names)
+            f"{gap.code} {gap.file} {gap.pos}"
+            for gap in self._ledger.gaps
+            if gap.code != expired.CODE and gap.concerns(names)
         )
 
     @property
@@ -350,7 +400,7 @@ class _New:
 
     def _in_order(self) -> bool:
         """Whether all of it comes after what was there before."""
-        own = [(i, s) for i, spans in self._spans for s in spans if s.source in self._sources]
+        own = [(i, s) for i, spans in self.spans for s in spans if s.source in self._sources]
         old = [i for i, span in own if span.batch <= self._last]
         new = [i for i, span in own if span.batch > self._last]
         return not old or not new or min(new) >= max(old)
@@ -385,7 +435,7 @@ class _New:
 
     def _within(self) -> Iterator[Within]:
         """Their range in ``_sequence`` and ``_commit_version``."""
-        for _, spans in self._spans:
+        for _, spans in self.spans:
             start = 0
             for span in spans:
                 if span.batch > self._last and span.source in self._sources:

@@ -13,13 +13,13 @@ import os
 import re
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from binlogkit.errors import WriteError
+from binlogkit.errors import InputError, WriteError
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.tables import files_of, opened
@@ -28,38 +28,45 @@ _RUNNING = "running"
 _GATE = "gate"
 _OURS = re.compile(r"([0-9a-f]{32})-[0-9a-f]{32}\.parquet$")  # parquet_name in writing.py
 _NAMES = re.compile(rb"[0-9a-f]{32}-[0-9a-f]{32}\.parquet")
-_PATTERNS = ("landings", "landed", "terms", "waiting", "tables/*/*")
+_PATTERNS = (
+    "landings", "landed", "terms", "waiting", "expired", "erasures", "tables/*/*", "current/*/*"
+)  # fmt: skip
 
 
 @contextmanager
-def under_way(out: Place) -> Iterator[str]:
-    """A landing in a folder, and its mark; before it begins, files are deleted that killed ones
-    left there.
+def under_way(out: Place, *, alone: bool = False) -> Iterator[str]:
+    """A landing in a folder, or other work on its tables, and its mark; before it begins, files are
+    deleted that killed ones left there.
 
-    WriteError, InputError.
+    ``alone``: others that begin meanwhile wait. WriteError; InputError: one is under way that must
+    not be.
     """
     folder = out.local / _RUNNING
     own = folder / uuid.uuid4().hex
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / _GATE).open("ab") as gate:
+    with ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            gate = held.enter_context((folder / _GATE).open("ab"))
             fcntl.flock(gate, fcntl.LOCK_EX)
             killed = _killed(folder)
+            if killed is None and alone:
+                raise InputError(str(out), "a landing is under way: wait until it has ended")
             if killed:
                 _sweep(out, {one.name for one in killed})
                 for one in killed:
                     one.unlink(missing_ok=True)
-            lock = own.open("xb")
+            lock = held.enter_context(own.open("xb"))
             fcntl.flock(lock, fcntl.LOCK_EX)
-    except OSError as exc:
-        raise WriteError(str(folder), reason_of(exc)) from exc
-    with lock:
+            if not alone:
+                gate.close()
+        except OSError as exc:
+            raise WriteError(str(folder), reason_of(exc)) from exc
         yield own.name
         own.unlink(missing_ok=True)
 
 
-def _killed(folder: Path) -> list[Path]:
-    """The files of landings that were killed; none while a landing is under way."""
+def _killed(folder: Path) -> list[Path] | None:
+    """The files of landings that were killed; None while a landing is under way."""
     found = [one for one in folder.iterdir() if one.name != _GATE]
     for one in found:
         # A landing that has ended meanwhile has deleted its file.
@@ -67,7 +74,7 @@ def _killed(folder: Path) -> list[Path]:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                return []
+                return None
     return found
 
 

@@ -20,6 +20,8 @@ from binlogkit.sources.carriers.urls import is_url, natural_key
 from binlogkit.spark.indexing import index_logs
 from binlogkit.spark.landing.compaction import compact as compacted
 from binlogkit.spark.landing.current_tables import keep
+from binlogkit.spark.landing.dead_files import under_way
+from binlogkit.spark.landing.erasure import has_erased
 from binlogkit.spark.landing.journal import (
     check_terms,
     last_begun,
@@ -132,26 +134,30 @@ def land_on(
         return land_logs(
             log, folder, terms, run=run, reached=reached,
             updated=lambda ledger: index_logs(
-                spark, log.carriers, ledger, storage, queries=not terms.masks.masks
+                spark, log.carriers, ledger, storage,
+                queries=not (terms.masks.masks or has_erased(folder)),
             ),
             **sizes,
         )  # fmt: skip
 
-    arrived, now = lands(), None
-    if retry:
-        waiting = read_waiting(folder, read_journal(folder)[2])
-        arrived = replace(arrived, lost=[one for one in waiting if one.lost])
-    if current and last_begun(folder):
-        merge: Merge = merge_here
-        if spark is not None and isinstance(folder, Folder) and merges(spark):
-            merge = merge_on(spark)
-        kept, now = keep(folder, (), merge=merge, again=lands)
-        arrived = replace(arrived, current=kept)
-    if compact:
-        made = sizes.get("file_bytes", FILE_BYTES)
-        arrived = replace(arrived, compacted=compacted(folder, file_bytes=made))
-    if arrived.batches or arrived.changed or current or compact or not (folder / VIEWS).exists():
-        write_views(folder, now)
+    folder.check_local(landing=True)
+    with under_way(folder):  # to the end, so that no row is erased that is about to be written
+        arrived, now = lands(), None
+        if retry:
+            waiting = read_waiting(folder, read_journal(folder)[2])
+            arrived = replace(arrived, lost=[one for one in waiting if one.lost])
+        if current and last_begun(folder):
+            merge: Merge = merge_here
+            if spark is not None and isinstance(folder, Folder) and merges(spark):
+                merge = merge_on(spark)
+            kept, now = keep(folder, (), merge=merge, again=lands)
+            arrived = replace(arrived, current=kept)
+        if compact:
+            made = sizes.get("file_bytes", FILE_BYTES)
+            arrived = replace(arrived, compacted=compacted(folder, file_bytes=made))
+        changed = arrived.batches or arrived.changed or current or compact
+        if changed or not (folder / VIEWS).exists():
+            write_views(folder, now)
     return arrived
 
 

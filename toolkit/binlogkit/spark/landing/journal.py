@@ -94,7 +94,7 @@ class Journal:
         """Keep terms under a number, unless it is taken; returns whether they are kept."""
         row = asdict(terms) | {"changed_at": time.time_ns() // 1000}
         table = pa.Table.from_pylist([row], arrow_schema(TERMS))
-        return self._append(self._folder / _TERMS, number, table)
+        return append(self._folder / _TERMS, self._own, number, table)
 
     def read(self) -> tuple[int, bool, list[Span]]:
         """The number of the last batch that was begun, whether it is done, and all spans.
@@ -106,7 +106,8 @@ class Journal:
             last, done, spans = read_journal(self._folder)
             if done or any(span.batch == last for span in spans):
                 return last, done, spans
-            self._append(self._folder / _TERMS, last + 1, arrow_schema(TERMS).empty_table())
+            nothing = arrow_schema(TERMS).empty_table()
+            append(self._folder / _TERMS, self._own, last + 1, nothing)
             self.finish(last, [])
 
     def begin(self, number: int, spans: Sequence[Span]) -> bool:
@@ -114,14 +115,15 @@ class Journal:
         read."""
         now = time.time_ns() // 1000
         rows = [asdict(replace(span, batch=number)) | {"begun_at": now} for span in spans]
-        return self._append(self._begun, number, pa.Table.from_pylist(rows, arrow_schema(LANDING)))
+        table = pa.Table.from_pylist(rows, arrow_schema(LANDING))
+        return append(self._begun, self._own, number, table)
 
     def hold(self, batch: int, waiting: Sequence[Waiting]) -> bool:
         """Keep the places of a batch's rows that wait, unless that was done; returns whether these
         count."""
         rows = [asdict(replace(one, batch=batch)) for one in waiting]
         table = pa.Table.from_pylist(rows, arrow_schema(WAITING))
-        return self._append(self._folder / _WAITING, batch, table)
+        return append(self._folder / _WAITING, self._own, batch, table)
 
     def held(self, batch: int) -> list[Waiting] | None:
         """The rows of a batch that wait; None if they have not been kept."""
@@ -140,27 +142,7 @@ class Journal:
             }
             for one in written
         ]  # fmt: skip
-        self._append(self._done, batch, pa.Table.from_pylist(rows, arrow_schema(LANDED)))
-
-    def _append(self, folder: Place, batch: int, table: pa.Table) -> bool:
-        """Append rows to a table of the journal under a batch's number."""
-        written = []
-        path = folder / parquet_name(self._own)
-        if table.num_rows:
-            with path.asked(WriteError):
-                sink = path.sink()
-                pq.write_table(table, sink.target, compression="zstd")
-                sink.close()
-            stats = {"numRecords": table.num_rows}
-            now = time.time_ns() // 1_000_000
-            size = sink.size
-            written.append(
-                Written("", folder.name, path.name, size, table.num_rows, {}, [], stats, now)
-            )
-        done = commit(folder, batch, written)
-        if written and not done:
-            path.delete()
-        return done
+        append(self._done, self._own, batch, pa.Table.from_pylist(rows, arrow_schema(LANDED)))
 
 
 def read_terms(folder: Place) -> list[Since]:
@@ -248,6 +230,30 @@ def read_landed(folder: Place) -> pa.Table:
     paths = [] if table is None else files_of(table, folder / _DONE)
     found = [pq.read_table(path.source(), columns=schema.names).cast(schema) for path in paths]
     return pa.concat_tables([schema.empty_table(), *found])
+
+
+def append(folder: Place, mark: str, batch: int, table: pa.Table) -> bool:
+    """Append rows to a table of the journal under a batch's number; ``mark``: of the landing.
+
+    Returns whether they count: another one may have had the number. WriteError.
+    """
+    written = []
+    path = folder / parquet_name(mark)
+    if table.num_rows:
+        with path.asked(WriteError):
+            sink = path.sink()
+            pq.write_table(table, sink.target, compression="zstd")
+            sink.close()
+        stats = {"numRecords": table.num_rows}
+        now = time.time_ns() // 1_000_000
+        size = sink.size
+        written.append(
+            Written("", folder.name, path.name, size, table.num_rows, {}, [], stats, now)
+        )
+    done = commit(folder, batch, written)
+    if written and not done:
+        path.delete()
+    return done
 
 
 def _of_earlier_version(folder: Place) -> InputError:

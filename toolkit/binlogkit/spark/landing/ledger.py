@@ -27,6 +27,7 @@ from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.soundness import FileFacts, Finding, Gap
 from binlogkit.rows.soundness.gaps import LAST
+from binlogkit.spark.landing.expired import expired_gaps, last_expired, read_expired
 from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, cuts_of
@@ -55,6 +56,7 @@ class Ledger(Source):
     def __init__(self, out: Place) -> None:
         self._out = out
         out.check_local()
+        self.last_expired = last_expired(out)
         index = Index(out.local / LEDGER)
         self.parts = index.besides([], ["transactions", "unchecked"])
         self.joined = Joined(self.parts, ReadOptions(on_damage="report"), happening=True)
@@ -69,7 +71,13 @@ class Ledger(Source):
         self.terms = read_terms(self._out)
         self.masks = follow(all_masks(self.terms), self.joined)
         self.waiting = read_waiting(self._out, spans)
+        self.expired = read_expired(self._out)
         self.given = {}
+
+    @property
+    def out(self) -> Place:
+        """The landing."""
+        return self._out
 
     @cached_property
     def masks_then(self) -> list[Masks]:
@@ -128,6 +136,12 @@ class Ledger(Source):
         spans = Spans(self.parts, self.joined, Landed(known), gone)
         if not done or next(spans.fresh(), None) is not None:
             raise InputError(str(self._out), "not all that its ledger knows has landed: land again")
+
+    def check_expired(self) -> None:
+        """InputError: changes have expired since this was read, so that it does not know what its
+        tables lack."""
+        if last_expired(self._out) != self.last_expired:
+            raise InputError(str(self._out), "changes have expired meanwhile: open it again")
 
     def refuse_waiting(self, names: Iterable[TableId]) -> None:
         """InputError: rows of one of these tables wait."""
@@ -225,7 +239,9 @@ class Ledger(Source):
         """What orders changes, what happened to tables, gaps, and the stretches of unchecked
         changes: numbered in one order."""
         found = list(self._happened())
-        gaps = [*self.joined.gaps, *self._left_out(found), *self._lost()]
+        gaps = [
+            *self.joined.gaps, *self._left_out(found), *self._lost(), *self._expired(found)
+        ]  # fmt: skip
         unchecked = pa.concat_tables([part.ledger["unchecked"] for part in self.parts]).to_pylist()
         cuts = [self._place(one.file, one.pos, one.inner) for one in found]
         cuts += [self._place(gap.file, gap.pos, None) for gap in gaps]
@@ -250,7 +266,7 @@ class Ledger(Source):
         if not out:
             return
         landed, met = Landed(self._spans), set[tuple[str, int]]()
-        cuts = sorted((self.numbers.get(b.file, 0), b.pos) for b in boundaries if b.empties)
+        cuts = self._cuts(boundaries)
         for part, (name, batches) in product(self.parts, out.items()):
             table, transactions = ".".join(name), part.ledger["transactions"]
             spans = landed.of(part) if part.head is not None else []
@@ -265,6 +281,14 @@ class Ledger(Source):
                     if stretch not in met:
                         met.add(stretch)
                         yield Gap("left_out", file, pos, 0, frozenset([table]), told)
+
+    def _expired(self, boundaries: Iterable[Boundary]) -> Iterator[Gap]:
+        """Changes that have expired."""
+        return expired_gaps(self.expired, self.parts, self._cuts(boundaries), self.numbers)
+
+    def _cuts(self, boundaries: Iterable[Boundary]) -> list[tuple[int, int]]:
+        """The places of what may have emptied tables."""
+        return sorted((self.numbers.get(b.file, 0), b.pos) for b in boundaries if b.empties)
 
     def _lost(self) -> Iterator[Gap]:
         """The rows that waited and whose logs are gone."""

@@ -130,11 +130,12 @@ def read(folder: Place, within: Sequence[Within] | None = None, *, whole: bool =
 
 def read_file(file: File, schema: pa.Schema) -> pa.Table:
     """The rows of a file in the schema of its folder, or in some columns of that."""
-    source = file.path.source()
-    names = {*pq.read_schema(source).names}.intersection(schema.names)
-    rows = pq.read_table(
-        source, columns=[*names], partitioning=None, read_dictionary=[*_ALIKE]
-    )  # fmt: skip
+    with file.path.asked():  # it may have been deleted since
+        source = file.path.source()
+        names = {*pq.read_schema(source).names}.intersection(schema.names)
+        rows = pq.read_table(
+            source, columns=[*names], partitioning=None, read_dictionary=[*_ALIKE]
+        )  # fmt: skip
     for name in file.partition.keys() & schema.names:
         value = pa.scalar(file.partition[name], schema.field(name).type)
         rows = rows.append_column(name, pa.repeat(value, len(rows)))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
+from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.conversion import defined_field
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.rows import PROVENANCE
@@ -165,6 +166,10 @@ class Restored:
             [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in children],
             fields=fields, mask=pa.array(gone),
         )  # fmt: skip
+
+
+#: Rows, and the numbers of their changes.
+Ordered: TypeAlias = tuple[Restored, Integers]
 
 
 def _taken(column: pa.ChunkedArray, places: np.ndarray[Any, Any]) -> pa.ChunkedArray:

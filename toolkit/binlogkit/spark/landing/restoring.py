@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.until import Until
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError
@@ -25,16 +24,13 @@ from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import folders, read, schema_of
-from binlogkit.spark.landing.restored import Restored
+from binlogkit.spark.landing.restored import Ordered, Restored
 from binlogkit.spark.landing.shape import Generations, landed_name, landed_schema, types_of
 from binlogkit.spark.landing.states import LandedStates
 from binlogkit.spark.landing.store import place_of
 
 if TYPE_CHECKING:
     from binlogkit.log.states.table_state import TableState
-
-#: Rows, and the numbers of their changes.
-Ordered: TypeAlias = tuple[Restored, Integers]
 
 
 class Landing:
@@ -112,6 +108,7 @@ class Landing:
         numbers = self.ledger.numbering.numbers((*joined, np.concatenate(row)))
         ends = np.cumsum([len(one) for one in every])[:-1]
         own = iter(np.split(numbers, ends))
+        self.ledger.check_expired()
         return {name: [(one, next(own)) for one in several] for name, several in restored.items()}
 
     def _restored(self, name: TableId, *, whole: bool) -> list[Restored]:

@@ -115,7 +115,7 @@ def _changes(
     spark: SparkSession, landing: Landing, names: Sequence[TableId], until: Until | None
 ) -> Shared:
     if len(names) != 1:
-        whole = _Whole(landing.out, tuple(names))
+        whole = _Whole(landing.out, tuple(names), landing.ledger.last_expired)
         return Shared(_tasks(spark, 1), whole, whole.schema(landing))
     (name,) = names
     ledger, last = landing.ledger, _last_version(landing, until)
@@ -129,6 +129,7 @@ def _changes(
         groups += [_Group(tuple(g), schema, tuple(versions)) for g in together(chosen)]
         none = Restored(name, schema.empty_table(), versions, ledger.numbering, ledger.masks)
         schemas.append(none.united())
+    ledger.check_expired()
     restoring = _Restoring(name, tuple(groups), ledger.numbering, ledger.masks, own)
     return Shared(_tasks(spark, len(groups)), restoring, schemas[-1])
 
@@ -218,9 +219,11 @@ class _Whole:
 
     out: Place
     names: tuple[TableId, ...]
+    last_expired: int
 
     def __call__(self, _: Batches) -> Iterator[pa.RecordBatch]:
         landing = Landing(self.out)
+        landing.ledger.last_expired = self.last_expired
         yield from landing.batches(landing.ordered(self.names))
 
     def schema(self, landing: Landing) -> pa.Schema:

@@ -6,7 +6,7 @@ Only the journal, the tables' Delta logs and, of each source's last log, the led
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from binlogkit.frames.fields.ledger import STATUS
 from binlogkit.log.index import Index
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.spark.landing.expired import Expired, before_of, read_expired
 from binlogkit.spark.landing.journal import read_journal, read_landed, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.merging import known_of
@@ -54,11 +55,11 @@ def status(
     landed, waiting = read_landed(place), read_waiting(place, spans)
     names = {landed_name(one) for one in landed["table"].unique().to_pylist()}
     names |= {name_of(folder) for folder in place.below("current/*/*")}
-    done = pc.max(landed["done_at"]).as_py()
+    done, gone = pc.max(landed["done_at"]).as_py(), read_expired(place)
     sections: dict[str, Iterable[_Record]] = {
         "landing": [{"batch": batch, "ended": ended, "done_at": done}],
         "sources": _sources(place, spans, now()),
-        "tables": (record for name in sorted(names) for record in _tables(place, name)),
+        "tables": (record for name in sorted(names) for record in _tables(place, name, gone)),
         "waiting": map(_waits, waiting),
     }
     return {name: to_table(found, STATUS[name]) for name, found in sections.items()}
@@ -108,11 +109,12 @@ def _times(place: Place, last: Iterable[Span]) -> dict[Span, int]:
     return found
 
 
-def _tables(out: Place, name: TableId) -> Iterator[_Record]:
-    """The Delta tables of a table: of its changes, and of its current rows."""
+def _tables(out: Place, name: TableId, gone: Sequence[Expired]) -> Iterator[_Record]:
+    """The Delta tables of a table: of its changes, and of its current rows; ``gone``: what has
+    expired of any table."""
     generation, current = 0, current_folder(name)
     while opened(out / folder_of(name, generation)) is not None:
-        yield _table(out, name, folder_of(name, generation))
+        yield _table(out, name, folder_of(name, generation)) | {"expired": before_of(gone, name)}
         generation += 1
     if opened(out / current) is not None:
         known = known_of(out / current)
@@ -133,7 +135,7 @@ def _table(out: Place, name: TableId, folder: str) -> _Record:
         "files": files.num_rows, "size": pc.sum(files["size_bytes"]).as_py() or 0,
         "first_day": bounds["min"] and str(bounds["min"]),
         "last_day": bounds["max"] and str(bounds["max"]),
-        "determined": None,
+        "expired": None, "determined": None,
     }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from binlogkit.analyses.point_in_time.until import Until
 from binlogkit.constants import TableId
@@ -18,6 +18,10 @@ from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.shape import landed_name
 
+if TYPE_CHECKING:
+    from binlogkit.log.states.bases.bases import Bases, Since
+    from binlogkit.spark.landing.own_rows import OwnRows
+
 #: The changes of tables, at least up to a point.
 Changes = Callable[[Sequence[TableId], Until | None], Any]
 
@@ -26,26 +30,31 @@ class LandedStates(States):
     """A landing as the source of a table's state, by what its ledger says.
 
     ``changes``: of landed tables; ``at``: a file and a position, the end of all that has landed if
-    None.
+    None; ``own``: rows of the table to begin with.
     """
 
     assumes = ("All that the logs hold of the table has landed, under the same names.",)
     unnamed = "Nothing that has landed names this table"
 
-    def __init__(self, ledger: Ledger, changes: Changes, table: str, at: AtArg) -> None:
+    def __init__(
+        self, ledger: Ledger, changes: Changes, table: str, at: AtArg, own: OwnRows | None = None
+    ) -> None:
         self.name = landed_name(table)
         ledger.check()
         ledger.refuse_waiting([self.name])
         self.reading = self._ledger = ledger
         self._begin(ledger, [table], [Point(ledger, {"at": at})])
         self._gaps, self._changes_of = ledger.gaps, changes
+        if own is not None:  # as a base, of which these are what the engine needs
+            self._bases, self._held = cast("Bases", own), cast("Since", own.held)
+            self._gaps = own.held.after(ledger.gaps)
 
     def state(self) -> TableState:
         """The state. Errors: SchemaError, its key is masked; those of reading what has landed."""
         return self.at(self._points[0], written_table_name(*self.name))
 
     def _layout(self, name: TableId, reach: Reach) -> TableFacts:
-        facts = super()._layout(name, reach)
+        facts = self._ledger.history.layout(name, reach.counted)
         if any(self._ledger.masks.masks_column(*name, column) for column in facts.key):
             told = f"{'.'.join(name)}: its key is masked, so that its rows cannot be distinguished"
             raise SchemaError(told)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from binlogkit.constants import TableId
 from binlogkit.spark.landing.as_was import AsWas, all_as_was, macro, text
 from binlogkit.spark.landing.current_tables import Now
+from binlogkit.spark.landing.expired import last_expired
 from binlogkit.spark.landing.journal import read_landed, read_terms
 from binlogkit.spark.landing.merging import known_of, quoted
 from binlogkit.spark.landing.place import Place
@@ -37,13 +38,21 @@ _TYPES = {
 
 def write_views(out: Place, now: Now | None = None) -> None:
     """Write the file of a landing; ``now``: the landing, if it has been read. WriteError."""
+    while True:
+        gone = last_expired(out)
+        whole = _written(out, now if now and now.ledger.last_expired == gone else None)
+        if last_expired(out) == gone:  # else functions may go back to what has expired
+            break
+    (out / VIEWS).write_text(whole)
+
+
+def _written(out: Place, now: Now | None) -> str:
     terms = read_terms(out)
     names = {landed_name(one) for one in read_landed(out)["table"].unique().to_pylist()}
     shown = _shown_names(sorted(names))
     before = all_as_was(out, names, now)
     parts = (_views(out, n, one, terms, before.get(n)) for n, one in shown.items())
-    whole = _HEAD + out.duckdb + "".join(line for part in parts for line in part)
-    (out / VIEWS).write_text(whole)
+    return _HEAD + out.duckdb + "".join(line for part in parts for line in part)
 
 
 def _shown_names(names: Sequence[TableId]) -> dict[TableId, TableId]:

@@ -1,0 +1,68 @@
+"""``binlogkit erase``: rows erased from a landing by their keys."""
+
+from __future__ import annotations
+
+import csv
+
+import click
+
+from binlogkit.cli.help import Command
+from binlogkit.cli.options import pairs_of, place_options
+from binlogkit.cli.startup import arrow_without_pandas
+from binlogkit.cli.status import FINDINGS, WELL, complain, note
+from binlogkit.errors import UsageError
+from binlogkit.sources.carriers.urls import is_url
+
+
+@click.command("erase", cls=Command)
+@click.argument("landing", metavar="DIR")
+@click.option(
+    "--row",
+    "rows",
+    nargs=2,
+    multiple=True,
+    required=True,
+    metavar="DB.T COLUMN=VALUE[,…]",
+    help="The rows of this table with this key, or with values that whole images have "
+    "(repeatable).",
+)
+@place_options
+def command(
+    landing: str,
+    rows: tuple[tuple[str, str], ...],
+    ledger: str | None,
+    target_options: tuple[str, ...],
+) -> int:
+    """Erase rows of a landing for good: all that it has of them, now and earlier.
+
+    DIR is the landing, or its URL, as s3://BUCKET/PREFIX. Afterwards the tables are as if the rows
+    had never been there, and no file of DIR has their values. All earlier versions of all tables
+    go, and so do the texts of statements in the ledger. The logs themselves are not touched: those
+    that have landed do not bring the rows back, but later changes of the rows land. The exit status
+    is 1 if something of the rows stays, which is then said (docs/upkeep.md).
+    """
+    arrow_without_pandas()
+    from binlogkit.spark.landing.erasure import erase
+
+    asked = [(table, _values(text)) for table, text in rows]
+    done = erase(landing, asked, ledger=ledger, target_options=pairs_of(target_options))
+    for table, count in sorted(done.rows.items()):
+        note(f"{table}: {count} images erased{'' if count else ', none was there'}")
+    if done.statements:
+        note(f"{done.statements} rows that stay lost their statement (_query)")
+    if is_url(landing):
+        note("a bucket that keeps versions of its objects still has them: end these there")
+    for told in done.told:
+        complain(told)
+    return FINDINGS if done.told else WELL
+
+
+def _values(text: str) -> dict[str, str]:
+    """``COLUMN=VALUE``, joined by commas; in quotes if a comma is in it."""
+    found = {}
+    for one in next(csv.reader([text]), []):
+        column, equals, value = one.partition("=")
+        if not equals or not column:
+            raise UsageError(f"a row is given as COLUMN=VALUE, not {one!r}")
+        found[column.strip("`")] = value
+    return found
