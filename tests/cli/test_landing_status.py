@@ -87,7 +87,7 @@ def test_what_waits_and_is_lost_has_its_remedy(run: Run, tmp_path: Path) -> None
     for one in done.records:
         assert one["lost"] and "--retry" in one["remedy"] and "--schema" not in one["remedy"]
     done = run("state", lake, "--table", "bank.account")
-    assert (done.status, "changes of bank.account are lost: their log" in done.complaint) == (
+    assert (done.status, "changes of bank.account are lost: their log" in done.err) == (
         1,
         True,
     )

@@ -145,7 +145,8 @@ class Told:
     def tell(self, *, gaps: bool = False) -> None:
         """Say it; ``gaps``: see :func:`tell_state`."""
         wrong = [f"{self._unknown} cells are not determined by the log"] * bool(self._unknown)
-        if any(finding["finding"] in ("gap", "base_gap", "unlogged") for finding in self._findings):
+        doubtful = any(f["finding"] in ("gap", "base_gap", "unlogged") for f in self._findings)
+        if doubtful and self._rows:
             wrong.append(
                 f"{self._known_rows} of {self._rows} rows and "
                 f"{self._known_cells} of {self._cells} cells are determined by the log"
