@@ -176,6 +176,11 @@ def test_rows_are_erased_as_in_a_folder(url: str, tmp_path: Path, capsys: Any) -
     assert "a bucket that keeps versions of its objects still has them" in capsys.readouterr().err
     assert run(["erase", str(lake), *asked]) == 0
     assert landed(place) == landed(lake)
+    told = []
+    for asked in ([str(place), "--ledger", str(ledger)], [str(lake)]):
+        assert run(["transactions", *asked, "--format", "jsonl"]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1] and told[0]
     kept = [one for one in place.files() if one.name.endswith(".parquet")]
     for one in kept:
         data = pq.read_table(one.source()).to_pylist()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from binlogkit.cli.help import Command
-from binlogkit.cli.options import pairs_of, place_options
+from binlogkit.cli.options import place_options
+from binlogkit.cli.sources import pairs_of
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 

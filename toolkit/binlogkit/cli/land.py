@@ -9,8 +9,9 @@ import click
 
 from binlogkit.cli.engine import engine_options, spark_of
 from binlogkit.cli.help import Command
-from binlogkit.cli.options import found_options, open_stored, pairs_of, place_options
+from binlogkit.cli.options import found_options, open_stored, place_options
 from binlogkit.cli.progress import batches_done
+from binlogkit.cli.sources import pairs_of
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 

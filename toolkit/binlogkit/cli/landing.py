@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.cli.help import Command
-from binlogkit.cli.options import output_of, output_options, pairs_of, place_options
+from binlogkit.cli.options import output_of, output_options, place_options
+from binlogkit.cli.sources import pairs_of
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL
 from binlogkit.errors import UsageError

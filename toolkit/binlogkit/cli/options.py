@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from binlogkit.cli.sources import refuse_landings
 from binlogkit.cli.status import note
 from binlogkit.errors import UsageError
 from binlogkit.reports.output import FORMATS, SCREENFUL, Output, parse_columns, write_text
@@ -274,6 +275,8 @@ def open_stored(arguments: dict[str, Any]) -> tuple[Any, Any]:
     files = arguments.pop("files")
     if not files:
         raise UsageError("no file is named")
+    if not isinstance(files, bytes):
+        refuse_landings(files)
     storage = _storage_of(arguments)
     log = open_log(
         files if isinstance(files, bytes) else list(files),
@@ -283,17 +286,6 @@ def open_stored(arguments: dict[str, Any]) -> tuple[Any, Any]:
         **{name: arguments.pop(name) for name in _READING},
     )
     return with_progress(log), storage
-
-
-def pairs_of(given: tuple[str, ...]) -> dict[str, str]:
-    """``NAME=VALUE`` options. UsageError."""
-    found = {}
-    for one in given:
-        name, equals, value = one.partition("=")
-        if not name or not equals:
-            raise UsageError("a target option is NAME=VALUE")
-        found[name] = value
-    return found
 
 
 def _storage_of(arguments: dict[str, Any]) -> Any:

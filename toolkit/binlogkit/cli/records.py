@@ -11,6 +11,7 @@ import click
 
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
+    FILTERS,
     filter_options,
     filters_of,
     index_option,
@@ -18,10 +19,12 @@ from binlogkit.cli.options import (
     open_input,
     output_of,
     output_options,
+    place_options,
 )
 from binlogkit.cli.progress import ended_by
+from binlogkit.cli.sources import landing_of, only
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.status import note_index, status_of
+from binlogkit.cli.status import gaps_of, note_index, status_of
 from binlogkit.frames.fields.field import Fields, arrow_schema, names
 from binlogkit.frames.fields.ledger import EVENT, TRANSACTION
 from binlogkit.frames.fields.rows import ROW
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from binlogkit.log import Log
     from binlogkit.reports.output import Output
     from binlogkit.rows.filter_args import FilterArgs, RowFilterArgs
+    from binlogkit.spark.landing import Landing
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 Record: TypeAlias = Mapping[str, Any]
@@ -50,13 +54,14 @@ def _command(
     words: Callable[[Log, Record], str] | None,
     *options: Callable[[Callable[..., int]], Callable[..., int]],
     typed: bool = False,
+    landed: Callable[..., Batches] | None = None,
 ) -> click.Command:
     """A command.
 
     ``declared``: the records' fields; ``view``: the names of those that a table shows; ``read``:
     gives a log's records as Arrow, filters as keywords; ``words``: what a record did,
     for the column CHANGES; ``options``: of this command alone; ``typed``: files of one table's
-    records have its columns.
+    records have its columns; ``landed``: gives a landing's records, which are the logs'.
     """
 
     def command(**arguments: Any) -> int:
@@ -66,6 +71,9 @@ def _command(
 
         arrow_without_pandas()
         output = output_of(arguments)
+        landing = landing_of(arguments) if landed is not None else None
+        if landing is not None and landed is not None:
+            return _of_landing(landing, arguments, output, declared, view, landed)
         log: Log = open_input(arguments)
         filters = filters_of(arguments)
         columns = _typed(log, filters, output) if typed else None
@@ -89,6 +97,24 @@ def _command(
     for option in options:
         command = option(command)
     return click.command(name, cls=Command)(input_options(filter_options(output_options(command))))
+
+
+def _of_landing(
+    landing: Landing, arguments: dict[str, Any], output: Output, declared: Fields,
+    view: Sequence[str], read: Callable[..., Batches],
+) -> int:  # fmt: skip
+    """The records of the logs of a landing, without the logs."""
+    from binlogkit.frames.records import records_of
+    from binlogkit.reports.changes import with_changes
+    from binlogkit.reports.output import write_records
+
+    only(arguments, *FILTERS)
+    filters = filters_of(arguments)
+    records: Iterable[Record] = records_of(read(landing, **filters), declared)
+    shown = view if len(landing.ledger.files) < 2 else ["file", *view]
+    records, known = with_changes(records, declared, output, partial(_operations, None))
+    write_records(records, output, declared=known, view=shown)
+    return gaps_of(landing.ledger.joined.gaps)
 
 
 def _typed(log: Log, filters: FilterArgs, output: Output) -> tuple[pa.Schema, Batches] | None:
@@ -117,7 +143,7 @@ def _change(log: Log, record: Record) -> str:
     return change_text(record, met[-1].key if met else ())
 
 
-def _operations(_: Log, record: Record) -> str:
+def _operations(_: Log | None, record: Record) -> str:
     from binlogkit.reports.changes import operations_text
 
     return operations_text(record)
@@ -135,7 +161,12 @@ rows = _command(
     typed=True,
 )  # fmt: skip
 transactions = _command(
-    "transactions", "One record per transaction, with its outcome.", TRANSACTION,
+    "transactions",
+    "One record per transaction, with its outcome.\n\n"
+    "FILE may be a landing (`binlogkit land`): its folder, or with --ledger its URL. Its answer is "
+    "that of its logs, which are not needed.",
+    TRANSACTION,
     ("pos", "timestamp", "thread_id", "outcome", "tables", "changes", "first_query"), _transactions,
-    _operations, index_option,
+    _operations, index_option, place_options,
+    landed=lambda landing, **filters: landing.transactions(**filters).to_batches(),
 )  # fmt: skip

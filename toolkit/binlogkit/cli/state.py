@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,9 +18,9 @@ from binlogkit.cli.options import (
     open_input,
     output_of,
     output_options,
-    pairs_of,
     place_options,
 )
+from binlogkit.cli.sources import landing_of, only
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, note, note_index, status_of
 from binlogkit.errors import UsageError
@@ -59,7 +58,7 @@ def command(**arguments: Any) -> int:
     """
     from binlogkit.reports.text import write_state, write_states
 
-    landing = _landing_of(arguments)
+    landing = landing_of(arguments)
     spark = spark_of(arguments)
     if landing is None:
         arrow_without_pandas()
@@ -96,7 +95,7 @@ def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, A
     """A landed table's state, folded here or by Spark's tasks."""
     from binlogkit.reports.text import write_state
 
-    _only(arguments, "table", "at")
+    only(arguments, "table", "at")
     tables, at = arguments["table"], arguments["at"]
     if len(tables) != 1:
         raise UsageError("of a landing one --table is asked for")
@@ -176,25 +175,3 @@ def tell_state(
         complain(f"{name}: {text}")
     for assumed in assumes:
         _LOG.info("%s: assumed: %s", name, assumed)
-
-
-def _landing_of(arguments: dict[str, Any]) -> Landing | None:
-    """The landing that a command's only argument names, if it is the folder of one, or a ledger is
-    given."""
-    files, ledger = arguments["files"], arguments.pop("ledger")
-    options = pairs_of(arguments.pop("target_options"))
-    in_store = ledger is not None or bool(options)
-    if len(files) != 1 or not (in_store or (Path(files[0]) / "landings/_delta_log").is_dir()):
-        return None
-    from binlogkit.spark.landing import Landing
-
-    return Landing(files[0], ledger=ledger, target_options=options)
-
-
-def _only(arguments: Mapping[str, Any], *allowed: str) -> None:
-    """UsageError: an option was given that a landing, or Spark, has no use for."""
-    plain = {"files", "on_damage", "duplicates", *allowed}
-    given = [name for name, value in arguments.items() if value not in (None, (), False)]
-    for name in given:
-        if name not in plain:
-            raise UsageError(f"--{name.replace('_', '-')} is not for a landing")

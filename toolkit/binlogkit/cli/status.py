@@ -54,6 +54,12 @@ def _complain_of(gaps: Sequence[Gap]) -> None:
         complain(f"{first}{f' ({len(others)} more like it)' if others else ''}")
 
 
+def gaps_of(gaps: Sequence[Gap]) -> int:
+    """Report gaps, and the status that follows."""
+    _complain_of(gaps)
+    return FINDINGS if gaps else WELL
+
+
 def status_of(
     log: Log,
     filters: Mapping[str, Any] | None = None,

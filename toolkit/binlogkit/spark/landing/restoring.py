@@ -7,19 +7,21 @@ follows from the ledger beside it. The logs are not needed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.until import Until
 from binlogkit.constants import TableId
-from binlogkit.errors import InputError, SchemaError
+from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.frames.layouts import empty_batch
-from binlogkit.rows.filter_args import AtArg
-from binlogkit.rows.filters import written_table_name
+from binlogkit.log.index.transactions import joined_transactions
+from binlogkit.rows.filter_args import AtArg, FilterArgs, place_in
+from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.place import Place
@@ -52,9 +54,26 @@ class Landing:
         self.out = place_of(out, ledger, target_options)
         self.ledger = Ledger(self.out)
 
-    def transactions(self) -> pa.Table:
-        """The transactions of all logs of the ledger, as ``log.transactions()`` has them."""
-        return self.ledger.transactions
+    def transactions(self, **filters: Unpack[FilterArgs]) -> pa.Table:
+        """The transactions of all logs of the ledger, as ``log.transactions()`` has them.
+
+        ``filters``: but ``where``, since the ledger has no rows. UsageError.
+        """
+        ledger, wanted = self.ledger, Filters.build(**filters)
+        if not filters:
+            return ledger.transactions
+        if wanted.where:
+            raise UsageError("where asks for rows: the transactions of a landing do not have them")
+        if (at := filters.get("at")) is not None:
+            file, pos = place_in(ledger.files, at)
+            wanted = replace(wanted, at=(file, self._begin_of(file, pos)))
+        return joined_transactions(ledger.parts, ledger.joined, wanted, ledger.files)
+
+    def _begin_of(self, file: str, pos: int) -> int:
+        """Where the transaction begins that begins at a position or contains it."""
+        rows = self.ledger.transactions.select(["file", "pos", "end_pos"]).to_pylist()
+        own = (r["pos"] for r in rows if r["file"] == file and r["pos"] <= pos < r["end_pos"])
+        return next(own, pos)
 
     def tables(self) -> list[str]:
         """The tables that have landed, ``db.table``."""

@@ -1,0 +1,106 @@
+"""Commands that are asked of the folder of a landing: the logs' answer, or why there is none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from binlogkit_fixtures import golden
+from tests.cli.conftest import Ran
+from tests.spark.landing.landings import land
+
+Run = Callable[..., Ran]
+CASES = [
+    golden.case(cell, scenario)
+    for cell, scenario in (
+        ("8.0-row-full", "transactions"),
+        ("5.7-row-no-gtid", "transactions"),
+        ("5.6-row-full", "transactions"),
+        ("9-row-full", "modern"),
+        ("5.7-mixed-full", "statements"),
+        ("8.0-row-compressed", "transactions"),
+    )
+]
+INCIDENT = golden.case("8.0-row-full", "incident")
+
+
+@pytest.mark.sampled(0, 1)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_transactions_are_the_logs(run: Run, tmp_path: Path, case: golden.GoldenCase) -> None:
+    land(case.path, tmp_path)
+    found = run("transactions", tmp_path, "--format", "jsonl")
+    wanted = run("transactions", *case.binlogs, "--format", "jsonl")
+    assert found.status in (wanted.status, 0)
+    assert found.records == wanted.records and len(found.records) > 10
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--table", "shop.orders"),
+        ("--thread", "106"),
+        ("--at", f"{INCIDENT.binlogs[0].name}:76096"),
+        ("--op", "delete"),
+        ("--start-time", "2024-05-14T14:03:00", "--stop-time", "2024-05-14T14:05:00"),
+        ("--columns", "pos,tables,gtid", "--gtid", "80808080-0080-11ee-8080-808080808080:20-40"),
+    ],
+    ids=lambda asked: asked[0],
+)
+def test_filters_mean_the_same(run: Run, tmp_path: Path, asked: tuple[str, ...]) -> None:
+    land(INCIDENT.path, tmp_path)
+    found, wanted = (
+        run("transactions", source, *asked, "--format", "jsonl")
+        for source in (tmp_path, INCIDENT.binlogs[0])
+    )
+    assert (found.status, found.records) == (wanted.status, wanted.records)
+    assert found.records
+
+
+def test_transactions_do_not_expire(run: Run, tmp_path: Path) -> None:
+    land(INCIDENT.path, tmp_path)
+    before = run("transactions", tmp_path, "--format", "jsonl")
+    assert run("expire", tmp_path, "--days", "30").status == 0
+    after = run("transactions", tmp_path, "--format", "jsonl")
+    assert (after.status, after.records) == (before.status, before.records)
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_forms_are_the_same(run: Run, tmp_path: Path, form: str) -> None:
+    land(INCIDENT.path, tmp_path)
+    found, wanted = (
+        run("transactions", source, "--format", form) for source in (tmp_path, INCIDENT.binlogs[0])
+    )
+    assert found.out == wanted.out and found.out
+
+
+def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
+    """Each command says why, and names the logs if they are still there."""
+    log = Path(shutil.copy(INCIDENT.binlogs[0], tmp_path))
+    lake = tmp_path / "lake"
+    land(log, lake)
+    told = {
+        ("audit",): "it also counts what was rolled back",
+        ("undo",): "it looks in all events for later changes",
+        ("redo",): "it looks in all events for later changes",
+        ("conform", "--against", "golden"): "it is about the logs' bytes",
+        ("verify",): "it is about the logs' bytes",
+        ("events",): "it is about the logs' bytes",
+        ("rows",): "rows reads logs",
+        ("life", "--table", "shop.orders", "--key", "1"): "life reads logs",
+    }
+    for (command, *more), why in told.items():
+        done = run(command, lake, *more)
+        assert done.status == 2
+        assert f"{lake} is a landing: {why}" in done.complaint, command
+        assert f"Name its logs: {log}; state and transactions take it" in done.complaint
+    log.unlink()
+    assert "none of the 1 is where it was" in run("audit", lake).complaint
+    done = run("transactions", lake, "--where", "id=1")
+    assert (done.status, "where asks for rows" in done.complaint) == (2, True)
+    done = run("transactions", lake, "--schema", "x.sql")
+    assert (done.status, "--schema is not for a landing" in done.complaint) == (2, True)
+    assert json.loads(run("transactions", lake, "--format", "jsonl").lines[0])["tx"] == 0
