@@ -96,7 +96,7 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
         done = run(command, lake, *more)
         assert done.status == 2
         assert f"{lake} is a landing: {why}" in done.complaint, command
-        assert f"Name its logs: {log}; state and transactions take it" in done.complaint
+        assert f"Name its logs: {log}; state and transactions take the landing" in done.complaint
     log.unlink()
     assert "none of the 1 is where it was" in run("audit", lake).complaint
     done = run("transactions", lake, "--where", "id=1")

@@ -48,9 +48,10 @@ def command(
     asked = [(table, _values(text)) for table, text in rows]
     done = erase(landing, asked, ledger=ledger, target_options=pairs_of(target_options))
     for table, count in sorted(done.rows.items()):
-        note(f"{table}: {count} images erased{'' if count else ', none was there'}")
+        note(f"{table}: {count} images of rows erased" if count else f"{table}: no such row")
     if done.statements:
-        note(f"{done.statements} rows that stay lost their statement (_query)")
+        told = "lost their statement (_query): it changed the erased ones, or has a text of them"
+        note(f"{done.statements} rows that stay {told}")
     if is_url(landing):
         note("a bucket that keeps versions of its objects still has them: end these there")
     for told in done.told:

@@ -49,7 +49,7 @@ def command(
         note(f"{table}: {rows} rows from before {done.before} have expired")
     if not done.rows:
         note(f"no changes from before {done.before}")
-    note(f"{done.files} files deleted")
+    note(f"{done.files} files deleted that were replaced more than {readers} hours ago")
     for table, reason in sorted(done.left.items()):
         complain(f"{table} keeps its changes, since its current rows are not up to date: {reason}")
     return FINDINGS if done.left else WELL

@@ -90,5 +90,11 @@ def _report(found: dict[str, pa.Table]) -> Report:
             Column(one.name, kind="plain" if one.name in plain else kinds.get(one.type, "text"))
             for one in STATUS[name]
         ]
-        sections.append(Section(_TITLES[name], [Table(table.to_pylist(), columns)]))
+        rows = [
+            row | {"lag": None if row["lag"] is None else f"{row['lag']:,.0f} s"}
+            if "lag" in row
+            else row
+            for row in table.to_pylist()
+        ]
+        sections.append(Section(_TITLES[name], [Table(rows, columns)]))
     return Report("Where the landing stands", sections)

@@ -190,7 +190,8 @@ def _scalars(asked: _Asked, schema: pa.Schema) -> dict[str, pa.Scalar] | None:
             if asked.key:
                 asked.told.append(_older(asked.table, column))
                 return None
-            raise UsageError(f"{asked.table} has no column {column} in all of its versions")
+            told = f"{asked.table} has no column {column} in all of its versions"
+            raise UsageError(f"{told}: {', '.join(one.name for one in known.values())}")
         try:
             if pa.types.is_binary(one.type):
                 found[one.name] = pa.scalar(bytes.fromhex(text.removeprefix("0x")), one.type)
