@@ -48,6 +48,7 @@ class Folding:
     bases: Mapping[TableId, pa.Table]
     columns: tuple[str, ...] | None
     keep_cascaded: bool = False
+    compares: bool = False
 
     @property
     def followed(self) -> list[TableId]:
@@ -63,6 +64,7 @@ class Folding:
     def begun(self) -> Replay:
         """The replay before any change."""
         run = Replay(self.key, self.names, self.happened, self.given, self.family)
+        run.compares = self.compares
         if self.family is not None and self.unchecked is not None:
             run.follow(self.unchecked, keep=self.keep_cascaded)
         for name in self.followed:

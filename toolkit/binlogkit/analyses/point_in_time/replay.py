@@ -47,6 +47,7 @@ class Replay:
         self.history = KeyNames.before(boundaries, self.wanted, key, keys)
         self.cascades: Cascades | None = None
         self.before: Before | None = None
+        self.compares = False  # as of a Fold
         self.tables: dict[TableId, Fold] = {}
         self._given = dict(given)
         self.absent: set[TableId] = set()
@@ -74,8 +75,9 @@ class Replay:
     def table(self, name: TableId) -> Fold:
         """The table's state so far; one that was never seen has no beginning."""
         if name not in self.tables:
-            self.tables[name] = Fold(self.history.key(name))
-            self.tables[name].definition = self._given.pop(name, None)
+            fold = self.tables[name] = Fold(self.history.key(name))
+            fold.compares = self.compares
+            fold.definition = self._given.pop(name, None)
         return self.tables[name]
 
     def follow(self, unchecked: Callable[[Integers], Flags], *, keep: bool) -> None:

@@ -82,6 +82,7 @@ def replay(
     unchecked: Callable[[Integers], Flags] | None = None,
     keep_cascaded: bool = False,
     before: Before | None = None,
+    compares: bool = False,
 ) -> State[Any]:
     """A table's rows as of a point, and what is not certain about them.
 
@@ -103,7 +104,8 @@ def replay(
     been renamed since. ``unchecked``: which changes, by ``seq``, were made with foreign_key_checks
     off; with it ``changes`` include those of the parents' tables, and cascades are applied
     (cascades.py), and returned with ``keep_cascaded``. ``before``: keeps rows as they were before
-    some changes.
+    some changes. ``compares``: rows that are not as the images before their changes show them are
+    a finding.
 
     Rows come by key, text by code point (the server's order depends on the collation), else as
     first seen. Batches are applied one after the other; memory holds twice the rows and 64 MB. For
@@ -142,6 +144,7 @@ def replay(
         tuple(key), tuple(names), happened, given or {}, family, numbers, undone,
         since.seq if isinstance(since, Contained) else -1, unchecked, known,
         None if columns is None else tuple(columns), keep_cascaded,
+        compares and (family is not None or not struck),
     )  # fmt: skip
     if is_spark(changes) or isinstance(changes, Shared):
         return _shared(changes, folding, findings)

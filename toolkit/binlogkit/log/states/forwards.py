@@ -212,6 +212,7 @@ class States:
             bases={one: base.rows for one, base in begins.items()},
             unchecked=reading.unchecked if followed else None,
             keep_cascaded=self._keep or bool(self._contradictions),
+            compares=self._compares([".".join(one) for one in wanted]),
         )
         folded = read and self._before is None
         state = replayed(
@@ -295,6 +296,10 @@ class States:
     def _met(self, name: TableId) -> bool:
         """Whether its changes are there, or a table map."""
         return name in self.reading.history.layouts
+
+    def _compares(self, tables: Sequence[str]) -> bool:  # noqa: ARG002
+        """Whether a replay compares images; here the reading of the logs did."""
+        return False
 
     def _later(self) -> list[Boundary]:
         """What happened to tables after the base."""

@@ -268,6 +268,7 @@ class Now:
         fold = Fold(known["key"])
         places = np.arange(len(before), dtype=np.int64)
         fold.begin(base.table(places, batches[0].schema))
+        fold.compares = known["determined"]
         fold.complete = not any(f["finding"] == "no_beginning" for f in known["findings"])
         definitions = [b.definition for b in own if b.definition is not None]
         fold.definition = definitions[-1] if definitions else None

@@ -63,6 +63,9 @@ class LandedStates(States):
     def _met(self, name: TableId) -> bool:
         return self._ledger.has(name)
 
+    def _compares(self, tables: Sequence[str]) -> bool:
+        return not any(gap.concerns(tables) for gap in self._gaps)
+
     def _changes(self, names: Sequence[TableId]) -> Any:
         self._ledger.refuse_waiting(names)
         until = self.reach(self._points[0]).until
