@@ -240,7 +240,8 @@ class Statements:
             return [off, row, on]
         value = self.chance.choice(VALUES[self._kind(parent, of)])
         if found and self.chance.random() < 0.8:
-            own, needed = found[0][1], self._needed(name) - {found[0][1]}
+            own = found[0][1]
+            needed = sorted(self._needed(name) - {own})
             columns = [own, *needed]
             values = [value, *(self._plain(name, column) for column in needed)]
             row = f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join(values)})"
@@ -316,7 +317,8 @@ class Statements:
     def _primary_key(self, name: str) -> str:
         if not self.tables[name].primary_key:
             return f"ADD PRIMARY KEY ({self._one(name)})"
-        again = f", ADD PRIMARY KEY ({', '.join({self._one(name), self._columns(name)[0]})})"
+        columns = dict.fromkeys((self._one(name), self._columns(name)[0]))
+        again = f", ADD PRIMARY KEY ({', '.join(columns)})"
         return f"DROP PRIMARY KEY{again if self.chance.random() < 0.8 else ''}"
 
     def _visible(self, name: str) -> str:

@@ -11,6 +11,9 @@ import pytest
 import binlogkit as bk
 from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.errors import BinlogKitError
+from binlogkit.log.states import reading
+from binlogkit.log.states.reading import StateReading
+from binlogkit.log.streams import Streams
 from binlogkit.rows.filters import written_table_name
 
 DATA = Path(__file__).parents[2] / "_data"
@@ -78,5 +81,27 @@ def test_of_one_reading_as_of_two(story: str, monkeypatch: pytest.MonkeyPatch) -
             found = answer(log, table, point)
             monkeypatch.setattr(Forward, "confirmed", lambda *_: None)
             assert found == answer(log, table, point), (table, point)
+            monkeypatch.setattr(StateReading, "changes", lambda *_: None)  # too many to be kept
+            assert found == answer(log, table, point), (table, point)
+            monkeypatch.undo()
     assert asked > 8
     assert (once == asked) == (story != RENAMES)
+
+
+def test_few_changes_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = bk.open(files("5.7-row-no-gtid/transactions"))
+    readings = list[object]()
+    read = Streams.read_batches
+
+    def noted(self: Streams, *args: Any, **how: Any) -> Any:
+        readings.append(args[0])
+        return read(self, *args, **how)
+
+    monkeypatch.setattr(Streams, "read_batches", noted)
+    monkeypatch.setattr(Forward, "confirmed", lambda *_: None)
+    tables = len(list(log.states()))
+    assert (tables > 1, len(readings)) == (True, 1)
+    readings.clear()
+    monkeypatch.setattr(reading, "_MOST_KEPT", 100)
+    assert len(list(log.states())) == tables
+    assert len(readings) == 1 + tables

@@ -251,6 +251,10 @@ class Back:
         return self._base.gtids.subtract(GtidSet.of(gtids)) or None
 
     def _changes(self, names: set[TableId]) -> Iterator[pa.RecordBatch]:
+        kept = self.reading.changes(names)
+        if kept is not None:
+            yield from kept
+            return
         with self._log.knowing(self._before.catalog):
             yield from changes_of(self._log, names, self._sources)
 

@@ -328,7 +328,11 @@ class States:
         return layout if base is None or layout.seq >= max(self._held.seq, 0) else facts_of(base)
 
     def _changes(self, names: Sequence[TableId]) -> Any:
-        """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
+        """The tables' changes up to damage, which is kept in ``log.damages``."""
+        kept = self.reading.changes(names)
+        if kept is not None:
+            yield from kept
+            return
         with self._streams.knowing(self._catalog, self._taken_at):
             yield from changes_of(self._streams, set(names), self._sources)
 

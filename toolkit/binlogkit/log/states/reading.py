@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from binlogkit.analyses._savepoints import Undone, undone_ranges
+from binlogkit.analyses.point_in_time.batches import needed
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.forward import Forward
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from binlogkit.rows.window import Window
 
 _NOT_KNOWN = (1 << 63) - 1  # after all changes
+_MOST_KEPT = 16 << 20  # bytes of changes
 
 #: A function that also gets each table's batches.
 Watch: TypeAlias = "Callable[[StateReading, TableId, pa.RecordBatch], None]"
@@ -61,6 +63,10 @@ class Source(ABC):
 
     def table(self, name: TableId, point: int = 0) -> Forward | None:  # noqa: ARG002
         """The rows of a table as far as they are folded; ``point``: the number of its outcomes."""
+        return None
+
+    def changes(self, names: Collection[TableId]) -> Iterable[pa.RecordBatch] | None:  # noqa: ARG002
+        """Tables' changes, in log order per table; None if it does not keep them."""
         return None
 
     def partial(self, name: TableId) -> int:  # noqa: ARG002
@@ -108,8 +114,10 @@ class StateReading(Source):
         self._tables: list[dict[TableId, Forward]] = [{} for _ in outcomes]  # by point
         self._undone: list[Undone] | None = []  # None: not computed since a ROLLBACK TO
         self._partial: dict[TableId, int] = {}
+        self._kept: list[tuple[TableId, pa.RecordBatch]] | None = []  # None: too many
+        self._kept_bytes = 0
         self._unchecked = [np.zeros(0, np.int64)]
-        read = Filters.build(table=tables, source=sources)
+        self._wanted = read = Filters.build(table=tables, source=sources)
         self.images = ImageChecks(log, read)
         reading = self._chosen(log, read)
         self._read(log, read, reading)
@@ -129,6 +137,13 @@ class StateReading(Source):
             forward = Forward(name, self._outcomes[point].of, self.given, base)
             forward.happen(self._later(self.boundaries))
         return forward
+
+    def changes(self, names: Collection[TableId]) -> Iterable[pa.RecordBatch] | None:
+        """See :class:`Source`."""
+        kept = self._kept
+        if kept is None or self._folded or not all(self._wanted.wants_table(*n) for n in names):
+            return None
+        return [batch for name, batch in kept if name in names]
 
     def partial(self, name: TableId) -> int:
         """See :class:`Source`."""
@@ -190,7 +205,17 @@ class StateReading(Source):
     def _forwards(self) -> Iterator[Forward]:
         return (forward for one in self._tables for forward in one.values())
 
+    def _keep(self, name: TableId, batch: pa.RecordBatch) -> None:
+        """Keep changes, which are read again otherwise, while there are few."""
+        if self._kept is not None:
+            few = needed(batch)
+            self._kept_bytes += few.nbytes
+            self._kept.append((name, few))
+            if self._kept_bytes > _MOST_KEPT:
+                self._kept = None
+
     def _change(self, name: TableId, batch: pa.RecordBatch) -> None:
+        self._keep(name, batch)
         name = small_name(name) if self._folded else name
         if self._since is not None:
             batch = self._since.later(batch)
