@@ -49,3 +49,14 @@ def test_a_key_that_is_gone_leaves_them_to_statements() -> None:
     for keys in ([], [other]):
         assert Followed.of([done], keys, []).left == [done]
     assert not Followed.of([done], [], [happened(5, "drop", CHILD)]).left
+
+
+def test_rows_that_are_gone_are_a_reason() -> None:
+    text = "a later statement that is logged as text"
+    for action, why in (("truncate", "the table was emptied later"), ("statement_write", text)):
+        done = [cascaded(3, 2), cascaded(7, 1)]
+        found = Followed.of(done, [KEY], [happened(5, action, CHILD)])
+        assert (found.along, found.left) == (done[1:], [])
+        reasons = found.reasons(np.array([2, 3, 7])).to_pylist()
+        assert reasons[::2] == [None, None]
+        assert reasons[1].startswith(f"rows of shop.c followed it, but {why}")

@@ -28,6 +28,7 @@ from binlogkit.reports._statements import (
     NO_VALUE,
     READ,
     TOO_LONG,
+    counts_guarded,
     counts_referring,
     kept,
     names_of,
@@ -84,6 +85,7 @@ def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.S
     for read in (_prepared(own, plans), before):
         told += [*read, ";\n"] if read else []
     told += [*_run(_statement(plans), plans), f";\n{COUNTED[0]}", number, f"{COUNTED[1]}\n"]
+    told += _guarded(plans)
     if after:
         told += [*after, f";\n{READ[0]}", number, READ[1], number, f"{READ[2]}\n"]
     said = joined(told, rows)
@@ -167,6 +169,17 @@ def _alone(plans: PlanColumns, table: str) -> list[Part]:
         text = "".join(f" AND {term}" for term in unreferred(table, keys))
         parts.append(text if rows.all() else pc.if_else(pa.array(rows), text, ""))
     return parts
+
+
+def _guarded(plans: PlanColumns) -> list[Part]:
+    """The lines that count the rows which statements left, since others refer to them."""
+    if not plans.unreferred:
+        return []
+    table = ".".join(map(quoted, plans.table))
+    counts = counts_guarded(table, _where(plans), _alone(plans, table))
+    lines = joined([*_prepared(counts, plans), ";\n"], len(plans.limit_one))
+    guarded = np.any([rows for _, rows in plans.unreferred], axis=0)
+    return [lines if guarded.all() else pc.if_else(pa.array(guarded), lines, "")]
 
 
 def _reads(plans: PlanColumns) -> tuple[list[Part], list[Part]]:

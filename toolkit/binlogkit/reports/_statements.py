@@ -66,6 +66,10 @@ def plan_lines(plan: Plan, number: int) -> tuple[list[str], str | None]:
         lines.append(comment(f"{len(text)}{TOO_LONG}"))
     lines += [f"{part};" for part in prepared(text)]
     lines.append(f"{number}".join(COUNTED))
+    if referring := plan.get("unreferred"):
+        alone = "".join(f" AND {term}" for term in unreferred(table, referring))
+        parts = "".join(map(str, counts_guarded(table, [_where(plan)], [alone])))
+        lines += [f"{part};" for part in prepared(parts)]
     if after:
         lines += [*(f"{part};" for part in prepared(after)), f"{number}".join(READ)]
     return lines, None
@@ -147,6 +151,13 @@ def counts_referring(
                 "WHERE ", *conditions, f" AND {_joined(key, table, table)}{_LOCKED})",
             ]  # fmt: skip
     return [f"SET {_OWN} = ", *terms] if terms else []
+
+
+def counts_guarded(table: str, conditions: Sequence[Part], alone: Sequence[Part]) -> list[Part]:
+    """The parts of what counts the rows that a statement left, since others refer to them
+    (``alone``: those conditions of :func:`unreferred`)."""
+    rows = [f"(SELECT COUNT(*) FROM {table} WHERE ", *conditions, " AND NOT (TRUE", *alone, "))"]
+    return ["SET @bk_referred = @bk_referred + ", *rows]
 
 
 def _joined(key: Mapping[str, Any], child: str, parent: str) -> str:

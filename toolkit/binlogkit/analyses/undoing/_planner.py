@@ -181,6 +181,8 @@ class Planner:
                 reasons.add(
                     rows, f"rows of {child} may have had its value before, and would change along"
                 )
+        if self.followed.lost:
+            reasons.add(every, self.followed.reasons(batch["seq"].to_numpy()))
         last, known = dict[str, Cells](), dict[str, Mask]()
         if self.blocked is not None:
             last, known = self.blocked.stands(batch, after)

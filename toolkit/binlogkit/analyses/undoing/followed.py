@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.cascades import Cascaded
@@ -18,10 +19,12 @@ from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.constants import TableId
+from binlogkit.errors import printable
 
 #: A count for changes before which other rows may have had the parent's new key: these would go
 #: back, too.
 STAYED = -1
+TEXT_WRITES = "a later statement that is logged as text may have written them"
 _Key = tuple[TableId, tuple[str, ...]]
 
 
@@ -29,11 +32,12 @@ _Key = tuple[TableId, tuple[str, ...]]
 class Followed:
     """``counts``: by a foreign key's child and columns, as they are called at the end, how many
     rows followed a change of the parent (``seq``); ``along``: those; ``left``: those whose foreign
-    key is gone."""
+    key is gone; ``lost``: by change of a parent why those that followed it cannot go back."""
 
     counts: Mapping[_Key, Mapping[int, int]] = field(default_factory=dict)
     along: Sequence[Cascaded] = ()
     left: Sequence[Cascaded] = ()
+    lost: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -41,21 +45,29 @@ class Followed:
     ) -> Followed:
         """``keys``: the foreign keys at the end; ``boundaries``: what happened to tables."""
         later, counts = LaterDDL(boundaries), dict[_Key, dict[int, int]]()
-        along, left = list[Cascaded](), list[Cascaded]()
+        along, left, lost = list[Cascaded](), list[Cascaded](), dict[int, str]()
         there = {(_small(key.child, key.columns), key.parent): key for key in keys}
         for one in done:
             seq, fate = one.at.seq, later.fate(one.child, one.at.seq)
             columns = (fate.renamed.get(column, column) for column in one.by.columns)
             parent = later.fate((one.by.db or one.child[0], one.by.table), seq).name
             key = there.get((_small(fate.name, columns), parent))
-            if key is not None:
+            why = fate.refused or (fate.written and f"{TEXT_WRITES} {fate.written}")
+            if key is not None and why is not None:
+                reason = f"rows of {printable('.'.join(key.child))} followed it, but {why}"
+                lost |= dict.fromkeys(one.seqs.tolist(), reason)
+            elif key is not None:
                 along.append(one)
                 told = counts.setdefault((key.child, key.columns), {})
                 stayed = one.stayed or told.get(seq) == STAYED
                 told[seq] = STAYED if stayed else told.get(seq, 0) + len(one.seqs)
             elif fate.refused is None:
                 left.append(one)
-        return cls(counts, along, left)
+        return cls(counts, along, left, lost)
+
+    def reasons(self, seqs: Integers) -> pa.StringArray:
+        """Why changes of a parent cannot be undone with those that followed; null if they can."""
+        return pa.array(map(self.lost.get, seqs.tolist()), pa.string())
 
     def by(self, key: Reference, seqs: Integers) -> Integers:
         """How many rows followed changes of a parent, or :data:`STAYED`."""

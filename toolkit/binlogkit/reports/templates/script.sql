@@ -12,7 +12,7 @@ SET @bk_commit = {commit};
 SET @bk_despite_refused = {despite_refused};
 SET @bk_despite_triggers = {despite_triggers};
 --
-SET @bk_wrong = 0, @bk_same = 0, @bk_found = NULL, @bk_which = '', @bk_orphans = 0, @bk_triggers = NULL, @bk_keys = NULL;
+SET @bk_wrong = 0, @bk_same = 0, @bk_referred = 0, @bk_found = NULL, @bk_which = '', @bk_orphans = 0, @bk_triggers = NULL, @bk_keys = NULL;
 SET @bk_character_set_client = @@SESSION.character_set_client;
 SET @bk_character_set_connection = @@SESSION.character_set_connection;
 SET @bk_collation_connection = @@SESSION.collation_connection;
@@ -50,7 +50,7 @@ EXECUTE bk_statement;
 DEALLOCATE PREPARE bk_statement;
 -- Rolls back what was not committed on the line before.
 ROLLBACK;
-SELECT {count} AS statements, {refused} AS refused, @bk_wrong AS not_one_row, {written} - @bk_same AS not_as_meant, TRIM(@bk_which) AS those_statements, CASE WHEN @bk_end = 'COMMIT' THEN '{committed}' WHEN @bk_orphans > 0 AND @bk_wrong = 0 THEN 'rolled back: foreign keys would refer to rows that are not there{rest}' WHEN @bk_wrong = 0 AND @bk_keys IS NOT NULL THEN CONCAT('rolled back: foreign keys that are not in the log act on these statements: ', CONVERT(@bk_keys USING utf8mb4), '; make the script with the definitions of their tables{rest}') WHEN @bk_wrong = 0 AND @bk_same = {written} AND @bk_triggers IS NOT NULL AND @bk_despite_triggers <> 1 THEN CONCAT('rolled back: triggers act on these statements: ', CONVERT(@bk_triggers USING utf8mb4), '; set @bk_despite_triggers to 1 to keep them all the same{rest}') WHEN @bk_wrong = 0 AND @bk_same = {written} THEN '{rolled_back}' WHEN @bk_wrong = 0 THEN 'rolled back: not every row holds what was written to it{rest}' ELSE 'rolled back: not every statement changed exactly one row{rest}' END AS verdict;
+SELECT {count} AS statements, {refused} AS refused, @bk_wrong AS not_one_row, {written} - @bk_same AS not_as_meant, TRIM(@bk_which) AS those_statements, CASE WHEN @bk_end = 'COMMIT' THEN '{committed}' WHEN @bk_orphans > 0 AND @bk_wrong = 0 THEN 'rolled back: foreign keys would refer to rows that are not there{rest}' WHEN @bk_wrong = 0 AND @bk_keys IS NOT NULL THEN CONCAT('rolled back: foreign keys that are not in the log act on these statements: ', CONVERT(@bk_keys USING utf8mb4), '; make the script with the definitions of their tables{rest}') WHEN @bk_wrong = 0 AND @bk_same = {written} AND @bk_triggers IS NOT NULL AND @bk_despite_triggers <> 1 THEN CONCAT('rolled back: triggers act on these statements: ', CONVERT(@bk_triggers USING utf8mb4), '; set @bk_despite_triggers to 1 to keep them all the same{rest}') WHEN @bk_wrong = 0 AND @bk_same = {written} THEN '{rolled_back}' WHEN @bk_wrong = 0 THEN 'rolled back: not every row holds what was written to it{rest}' WHEN @bk_referred > 0 THEN 'rolled back: foreign keys would change or delete other rows than those to be undone{rest}' ELSE 'rolled back: not every statement changed exactly one row{rest}' END AS verdict;
 SET SESSION character_set_client = @bk_character_set_client;
 SET SESSION character_set_connection = @bk_character_set_connection;
 SET SESSION collation_connection = @bk_collation_connection;
