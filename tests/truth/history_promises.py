@@ -10,11 +10,13 @@ mark and a later one, and compared by key in tables of the same definition at al
 
 ``refuse``: what those changes touched, and later ones did not, is as at the mark; all else is as
 it was before the script. A cell, or row, that both touched is not undone: the change was refused.
-``skip``: likewise, but a change may be left out, so that each cell is of the one time or the other.
+``skip``: likewise, but a change may be left out, so that each cell is of the one time or the other;
+a row whose key the changes made or moved may be as it was between them.
 ``cascade``: all that the changes touched is as at the mark, whatever came later, and what nobody
 touched is as it was; what was only touched later may be of any of the times, those between the
 changes of one statement included.
 ``force``: all that the changes touched is as at the mark; all else is as it was before the script.
+A row that gets its old key back may keep what later changes set in it.
 ``merge``: a cell that later changes touched, or nobody, is as it was before the script; one that
 only the changes touched is as at the mark, or as it was: it may belong to a key of which a later
 change touched another column, or a later change may have put its value back. A row that was not
@@ -35,6 +37,20 @@ _COMMENT = re.compile(r"COMMENT(?:=| )'(\w+)'")
 _INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
 
 Cells = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A row in an event: ``of``, by which it is found, ``row`` or None if it was not there then.
+
+    ``later``: whether the event comes after the changes that are undone; ``moved``: whether the row
+    has another key then.
+    """
+
+    of: Cells
+    row: Cells | None
+    later: bool
+    moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +148,10 @@ def between(
     start: Mark,
     stop: Mark,
     tables: Mapping[str, Table],
-    images: Mapping[str, Sequence[Cells]],
+    images: Mapping[str, Sequence[Image]],
 ) -> Iterator[str]:
-    """What a mode does not promise of tables with one definition all the time; ``images``: the rows
-    by table that the log's events have."""
+    """What a mode does not promise of tables with one definition all the time; ``images``: those of
+    the log's events by table, since the mark."""
     end = marks[-1]
     since = [mark.tables for mark in marks if mark.step > stop.step]
     for name, table in tables.items():
@@ -146,8 +162,9 @@ def between(
         later = [_keyed(t[name]) for t in since if name in t and t[name].create == table.create]
         for key in sorted(set().union(*times), key=repr):
             a, b, c, now = (t.get(key) for t in times)
-            own = [row for row in images.get(name, ()) if _key(row, table) == key]
-            others = [*(t.get(key) for t in later), *own]
+            own = [image for image in images.get(name, ()) if _key(image.of, table) == key]
+            others = [*(t.get(key) for t in later), *(i.row for i in own if i.later)]
+            between_them = [i.row for i in own if not i.later]
             if a is not None and b is not None and c is not None and now is not None:
                 for column in a:
                     cells = a[column], b[column], c[column]
@@ -157,6 +174,18 @@ def between(
             elif mode == "merge":
                 if (now is None) not in {one is None for one in _promised("skip", a, b, c, others)}:
                     yield f"{name} {key}: {now}; it was {[a, b, c]}"
+            elif mode == "skip" and now in between_them:
+                pass
+            elif (
+                mode == "force"
+                and a is not None
+                and now is not None
+                and any(i.moved for i in own if not i.later)
+            ):
+                some = [i.row for i in images[name] if i.later and i.row is not None]
+                for column in a:
+                    if now[column] not in [r[column] for r in (a, *some) if column in r]:
+                        yield f"{name} {key} {column}: {now[column]!r}; it was {a[column]!r}"
             elif now not in _promised(mode, a, b, c, others):
                 yield f"{name} {key}: {now}; it was {[a, b, c]}"
 
