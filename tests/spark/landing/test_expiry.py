@@ -75,10 +75,11 @@ def never_wrong(out: Path, whole: Path, log: bk.Log, table: str) -> int:
     return unknown
 
 
-def test_current_rows_go_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("steps", [1, pytest.param(3, marks=pytest.mark.slow)])
+def test_current_rows_go_on(steps: int, tmp_path: Path) -> None:
     """Each step's changes expire before the next ones land."""
     hows: set[str] = set()
-    for lake in pieces(ACCOUNTS, tmp_path, 3):
+    for lake in pieces(ACCOUNTS, tmp_path, steps):
         done = expire(lake, DAYS, readers=0)
         assert not done.left and not parquet(lake)
         hows.update(one.how for one in keep_current(lake))
