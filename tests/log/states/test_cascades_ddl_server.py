@@ -165,3 +165,22 @@ def test_a_base_of_a_table_that_refers_to_itself(server: Server, tmp_path: Path)
     state = story.log().state("keys_.t", base=base)
     assert (state.determined, state.rows.num_rows) == (True, 1)
     assert story.run("SELECT id FROM t") == [(4,)]
+
+
+@pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
+def test_a_later_image_shows_what_a_parents_key_did(
+    server: Server, image: str, tmp_path: Path
+) -> None:
+    """It is no change outside the log, at points before it either, nor to the grandchildren."""
+    story = Story(server, tmp_path, "keys_")
+    story.run(f"SET binlog_row_image = {image}", *TABLES)
+    points = list[tuple[int, list[tuple[object, ...]]]]()
+    for step in ("SELECT 1", "UPDATE p SET id = 11 WHERE id = 1", "UPDATE c SET id = 11, v = 7 "
+                 "WHERE id = 10", "DELETE FROM p WHERE id = 11"):  # fmt: skip
+        story.run(step)
+        story.mark()
+        points.append((story.pos, story.run("SELECT * FROM g ORDER BY id")))
+    for pos, rows in points:
+        state = story.log().state("keys_.g", at=pos)
+        assert state.determined, (pos, state.findings.to_pylist())
+        assert [tuple(values.values()) for values in state.rows["values"].to_pylist()] == rows

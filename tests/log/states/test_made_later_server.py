@@ -83,3 +83,14 @@ def test_a_log_is_missing_before_it(server: Server, tmp_path: Path) -> None:
     logs = [str(server.copy_binlog(name, tmp_path)) for name in names]
     state = bk.open([logs[0], logs[2]]).state("made.t", at=(logs[0], Path(logs[0]).stat().st_size))
     assert not state.determined
+
+
+@pytest.mark.filterwarnings("ignore::binlogkit.errors.UnmetWarning")
+def test_such_a_state_is_a_base(server: Server, tmp_path: Path) -> None:
+    """It has no columns, and was called damaged."""
+    story, base = Story(server, tmp_path, "made"), tmp_path / "base.parquet"
+    story.mark()
+    story.run(f"CREATE TABLE t {TABLE}", "INSERT INTO t VALUES (9)")
+    story.log().state("made.t", at=story.pos).to_parquet(base)
+    state = story.log().state("made.t", base=str(base))
+    assert (state.determined, state.rows["values"].to_pylist()) == (True, [{"id": 9}])

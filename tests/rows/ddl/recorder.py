@@ -137,7 +137,7 @@ def plain(table: TableDefinition) -> dict[str, Any]:
 
 #: What information_schema spells otherwise than the statement.
 _NOT_TOLD = (
-    "columns", "default", "computed", "foreign", "index",
+    "columns", "expression_keys", "default", "computed", "foreign", "index",
     # What row images depend on is held to servers in tests/analyses/test_row_image_server.py.
     "evaluated", "default_now", "on_update_now", "reads", "expression", "partial_keys", "indexed",
     "supposed", "charset_of_database",

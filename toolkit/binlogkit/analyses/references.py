@@ -32,6 +32,12 @@ class Reference:
         """Whether changes of the parent change the child."""
         return (self.on_delete, self.on_update) != (NO_ACTION, NO_ACTION)
 
+    def spelled_by(self, columns: Iterable[str]) -> Reference:
+        """It with the parent's columns in the parent's case, where the definition is not known."""
+        spelled = {column.lower(): column for column in columns}
+        names = tuple(spelled.get(name.lower(), name) for name in self.referenced)
+        return self if names == self.referenced else replace(self, referenced=names)
+
     @property
     def record(self) -> dict[str, Any]:
         """As in a plan's ``unreferred``."""

@@ -60,9 +60,8 @@ def states_of(cells: pa.ListArray, image: pa.StructArray) -> tuple[pa.Array, pa.
     and text."""
     odd = np.flatnonzero(np.asarray(cells.is_valid()))
     flat, row = cells.flatten(), np.searchsorted(odd, pc.list_parent_indices(cells))
-    column = pc.index_in(
-        flat.field("column"), pa.array([flat_name(one.name) for one in image.type])
-    )
+    names = pa.array([flat_name(one.name) for one in image.type], pa.string())
+    column = pc.index_in(flat.field("column"), names)
     known = np.flatnonzero(np.asarray(column.is_valid()))
     flat, row, column = flat.take(pa.array(known)), row[known], np.asarray(column.take(known))
     valid = [np.asarray(image.field(i).is_valid())[odd] for i in range(image.type.num_fields)]

@@ -174,7 +174,8 @@ class TableDefinition:
     ``partial_keys``: those that hold only the beginning of a column, by their places in
     ``unique_keys`` (-1: the primary key), each with how many characters or bytes of its columns
     (None: all); ``indexed``: the columns of any key; ``supposed``: what it rests on that is not
-    known.
+    known; ``unique_names``: what the unique keys are called, empty if not known;
+    ``expression_keys``: the columns of each unique key over expressions, which is not among those.
     """
 
     db: str
@@ -189,6 +190,8 @@ class TableDefinition:
     partial_keys: tuple[tuple[int, tuple[int | None, ...]], ...] = ()
     indexed: tuple[str, ...] = ()
     supposed: tuple[Supposition, ...] = ()
+    unique_names: tuple[str, ...] = ()
+    expression_keys: tuple[tuple[str, ...], ...] = ()
 
     @property
     def cascades(self) -> tuple[str, ...]:

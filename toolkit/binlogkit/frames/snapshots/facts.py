@@ -127,4 +127,8 @@ def _definition(told: dict[str, Any]) -> TableDefinition:
         unique, told["charset"], told["collation"], told["engine"], tuple(foreign),
         tuple(_partial(key, unique) for key in told.get("partial_keys", ())),
         tuple(map(str, told.get("indexed", ()))),
+        unique_names=tuple(map(str, told.get("unique_names", ()))),
+        expression_keys=tuple(
+            tuple(map(str, names)) for names in told.get("expression_keys", ())
+        ),
     )  # fmt: skip

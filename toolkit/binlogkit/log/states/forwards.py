@@ -238,7 +238,7 @@ class States:
             ]
 
         shown = unexplained(state.cascaded)
-        if reach.until is not None and family and any(c.name[1:] in names for c in shown):
+        if reach.until is not None and family and any(c.name[1:] in names | family for c in shown):
             # A change seen since then may be what a foreign key did after the point.
             shown = unexplained(replayed(self._changes(wanted)).cascaded)
         unlogged_changes = [c.gap() for c in shown]

@@ -182,7 +182,7 @@ class Others:
             return {}
         joined = {name for key in keys for name in (key.child, key.parent)}
         joined |= {name for b in self._renames for name in (b.name, b.new_name) if name}
-        joined |= {(d.db, d.table) for d in self._definitions if d.unique_keys}
+        joined |= {(d.db, d.table) for d in self._definitions if d.unique_keys or d.expression_keys}
         parts: dict[TableId, list[pa.RecordBatch]] = {}
         for batch in chosen:
             if batch.num_rows:

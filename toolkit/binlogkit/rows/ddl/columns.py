@@ -12,7 +12,7 @@ from typing import TypedDict
 
 from binlogkit._kernel.charsets import decode, encode
 from binlogkit.rows.ddl.charsets import CHARSETS, Collated, canonical
-from binlogkit.rows.ddl.keys import inline_reference
+from binlogkit.rows.ddl.keys import inline_reference, names_in
 from binlogkit.rows.ddl.lexemes import Lexeme
 from binlogkit.rows.ddl.session import Session
 from binlogkit.rows.ddl.tokens import Reader
@@ -106,7 +106,7 @@ def _attribute(reader: Reader, spec: ColumnSpec) -> ColumnSpec | None:
         tokens = reader.moved_over(Reader.skip_parentheses)
         expression = tuple(map(_spelled, tokens))
         generated = spec.generated or "virtual"
-        return replace(spec, generated=generated, reads=_names(tokens), expression=expression)
+        return replace(spec, generated=generated, reads=names_in(tokens), expression=expression)
     if reader.accept_any(*_VALUED):
         reader.accept("=")
         reader.take()
@@ -136,18 +136,6 @@ def promoted(specs: Sequence[ColumnSpec], session: Session) -> list[ColumnSpec]:
         now = Lexeme("word", "CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP")
         found[first] = replace(spec, default=(now,), on_update_now=True)
     return found
-
-
-def _names(expression: Sequence[Lexeme]) -> tuple[str, ...]:
-    """What may be a column in an expression: names that no parenthesis follows."""
-    following = [*expression[1:], None]
-    pairs = zip(expression, following, strict=True)
-    found = (
-        token.text
-        for token, after in pairs
-        if token.kind == "name" or (token.kind == "word" and (after is None or after.word != "("))
-    )
-    return tuple(dict.fromkeys(found))
 
 
 def _spelled(token: Lexeme) -> str:

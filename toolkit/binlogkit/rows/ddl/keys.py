@@ -5,10 +5,11 @@ Order: ``sort_keys`` in ``sql/sql_table.cc``; names: ``make_unique_key_name`` th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from binlogkit.rows.ddl.keywords import words
+from binlogkit.rows.ddl.lexemes import Lexeme
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.schema import ColumnDefinition, ForeignKey
 
@@ -21,10 +22,12 @@ KEY_WORDS = words("PRIMARY UNIQUE INDEX KEY FULLTEXT SPATIAL CONSTRAINT FOREIGN 
 
 @dataclass(frozen=True, slots=True)
 class KeyPart:
-    """One part of a key: a column or its first ``length`` characters; None for an expression."""
+    """One part of a key: a column or its first ``length`` characters; None for an expression, which
+    ``reads`` columns."""
 
     column: str | None
     length: int | None = None
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +123,7 @@ def _parts(reader: Reader) -> tuple[KeyPart, ...]:
 
 def _part(reader: Reader) -> KeyPart:
     if reader.sees("("):
-        reader.skip_parentheses()
-        part = KeyPart(None)
+        part = KeyPart(None, reads=names_in(reader.moved_over(Reader.skip_parentheses)))
     else:
         column, length = reader.identifier(), None
         if reader.accept("("):
@@ -130,6 +132,18 @@ def _part(reader: Reader) -> KeyPart:
         part = KeyPart(column, length)
     reader.accept_any("ASC", "DESC")
     return part
+
+
+def names_in(expression: Sequence[Lexeme]) -> tuple[str, ...]:
+    """What may be a column in an expression: names that no parenthesis follows."""
+    following = [*expression[1:], None]
+    pairs = zip(expression, following, strict=True)
+    found = (
+        token.text
+        for token, after in pairs
+        if token.kind == "name" or (token.kind == "word" and (after is None or after.word != "("))
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _foreign(reader: Reader, symbol: str | None) -> ForeignKey:

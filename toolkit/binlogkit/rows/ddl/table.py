@@ -44,9 +44,10 @@ class Tracked:
     supposed: tuple[Supposition, ...] = ()
 
     def definition(self) -> TableDefinition:
-        """What crosses the doorstep; no unique keys over expressions: they name no columns."""
+        """What crosses the doorstep."""
         primary = next((key for key in self.keys if key.kind == "primary"), None)
-        unique = [key for key in self.keys if key.kind == "unique" and not key.functional]
+        every = [key for key in self.keys if key.kind == "unique"]
+        unique = [key for key in every if not key.functional]
         return TableDefinition(
             db=self.db,
             table=self.table,
@@ -64,6 +65,12 @@ class Tracked:
             ),
             indexed=tuple(dict.fromkeys(column for key in self.keys for column in key.columns)),
             supposed=self.supposed,
+            unique_names=tuple(key.name or "" for key in unique),
+            expression_keys=tuple(
+                tuple(name for part in key.parts for name in (part.column, *part.reads) if name)
+                for key in every
+                if key.functional
+            ),
         )
 
 
@@ -131,6 +138,9 @@ def _stored(key: Key, columns: dict[str, ColumnDefinition]) -> Key:
         column = None if part.column is None else columns.get(part.column.lower())
         if column is not None:
             part = KeyPart(column.name, part.length if _partial(part, column) else None)
+        elif part.reads:
+            read = (columns.get(name.lower()) for name in part.reads)
+            part = replace(part, reads=tuple(dict.fromkeys(c.name for c in read if c)))
         parts.append(part)
     return Key(key.kind, tuple(parts), key.name)
 
@@ -163,12 +173,13 @@ def tracked_as(definition: TableDefinition) -> Tracked:
     """A table of which only a definition is known: not the keys that are neither primary nor
     unique."""
     partial = dict(definition.partial_keys)
-    keys = []
+    names_of = dict(enumerate(definition.unique_names))
+    keys = [Key("unique", (KeyPart(None, reads=reads),)) for reads in definition.expression_keys]
     for place, names in enumerate([definition.primary_key, *definition.unique_keys], -1):
         lengths = partial.get(place, (None,) * len(names))
         parts = tuple(map(KeyPart, names, lengths))
         if place >= 0:
-            keys.append(Key("unique", parts))
+            keys.append(Key("unique", parts, names_of.get(place)))
         elif names:
             keys.append(Key("primary", parts, "PRIMARY"))
     default = Collated(definition.charset, definition.collation)

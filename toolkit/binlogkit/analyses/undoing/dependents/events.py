@@ -96,6 +96,11 @@ class TableChanges:
         return [one for one in found if one[0]]
 
     @property
+    def expressions(self) -> list[tuple[str, ...]]:
+        """The columns of the unique keys over expressions that it has or had."""
+        return list(dict.fromkeys(key for told in self.definitions for key in told.expression_keys))
+
+    @property
     def collations(self) -> dict[str, str | None]:
         """The known collations."""
         told = self.definitions[-1].columns if self.definitions else ()

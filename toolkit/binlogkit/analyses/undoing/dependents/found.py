@@ -97,7 +97,10 @@ def dependences(
     units, unit = np.unique(unit_of, return_inverse=True)
     wanted = np.zeros(len(units), bool)
     wanted[unit[np.isin(changes.seq, chosen)]] = True
-    keys = list(references)
+    met = changes.tables
+    keys = [
+        key.spelled_by(met[key.parent].columns if key.parent in met else ()) for key in references
+    ]
     fixed = all_links(changes.tables, keys, struck=struck)
     there = wanted
     while True:

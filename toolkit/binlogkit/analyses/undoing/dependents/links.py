@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
@@ -47,13 +47,23 @@ def of_rows(events: TableChanges, units: Iterable[Sequence[str]]) -> Iterator[Li
         if len(which):
             both = np.ones(len(which), bool)
             yield Links.of(SAME_ROW, life[which], which, number[which], both, both, unit)
-    layouts = list(dict.fromkeys(frozenset(part.after) for part in events.parts))
-    for layout in layouts if len(layouts) > 1 else ():  # a column may have been renamed in between
-        mine = events.of_layout(layout)
-        yield Links.of(UNKNOWN, life, every, number, update & mine, update & ~mine)
+    yield from _of_layouts(events, update, update, life)
     one, all_of = np.zeros(events.size, np.int64), np.ones(events.size, bool)
     yield Links.of(UNKNOWN, one, every, number, events.unplaced, all_of)
     yield Links.of(UNKNOWN, one, every, number, all_of, events.unplaced)
+
+
+def _of_layouts(
+    events: TableChanges, after: Flags, before: Flags | None = None, chain: Integers | None = None
+) -> Iterator[Links]:
+    """Changes after an ALTER may depend on those before it: columns may have other names since."""
+    every = np.arange(events.size)
+    chain = np.zeros(events.size, np.int64) if chain is None else chain
+    before = events.now if before is None else before
+    layouts = list(dict.fromkeys(frozenset(part.after) for part in events.parts))
+    for layout in layouts if len(layouts) > 1 else ():
+        mine, number = events.of_layout(layout), events.first + every
+        yield Links.of(UNKNOWN, chain, every, number, before & mine, after & ~mine)
 
 
 def of_moves(events: TableChanges) -> Links:
@@ -127,6 +137,18 @@ def _unknown(
         yield Links.of(
             UNKNOWN, one, order[which], number[which], before[which], after[which], columns, by
         )
+
+
+def of_expression(events: TableChanges, read: Sequence[str]) -> Links:
+    """A change may use a value of a unique key over an expression that an earlier one freed.
+
+    ``read``: the key's columns; nobody here computes its values.
+    """
+    moved = changed_unit(events, read)
+    gives_up = events.was & (~events.now | moved)
+    takes = events.now & (~events.was | moved)
+    one, number = np.zeros(events.size, np.int64), events.first + np.arange(events.size)
+    return Links.of(UNKNOWN, one, np.arange(events.size), number, gives_up, takes, read, read)
 
 
 def of_reference(
@@ -206,6 +228,7 @@ def of_equal_rows(events: TableChanges, chosen: Flags, *, complete: bool) -> Ite
     ``chosen``: which changes are undone; ``complete``: whether the log has the table's rows from
     its beginning.
     """
+    yield from _of_layouts(events, events.was)
     size = events.size
     columns = [joined([events.cells(s, n) for s in ("before", "after")]) for n in events.columns]
     codes, at = exact_codes(columns), np.arange(2 * size)
@@ -244,6 +267,7 @@ def all_links(
             found += of_rows(events, units_of(events, references))
         for unique, lengths in events.uniques:
             found += of_unique(events, unique, lengths)
+        found += map(partial(of_expression, events), events.expressions)
     for key in references:
         parent, child = tables.get(key.parent), tables.get(key.child)
         found += of_reference(key, parent, child, struck=struck and key.cascades)

@@ -124,4 +124,5 @@ def _undone(definition: TableDefinition, done: Alteration, *, keys: bool) -> Tab
         primary_key=earlier(definition.primary_key) if same else (),
         unique_keys=tuple(map(earlier, definition.unique_keys)) if same else (),
         partial_keys=definition.partial_keys if same else (),
+        unique_names=definition.unique_names if same else (),
     )
