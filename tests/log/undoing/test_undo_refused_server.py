@@ -293,3 +293,28 @@ def test_a_row_without_key_that_changed_behind_an_alter(
     assert all(str(plan["refused"]).startswith("a later change depends on it") for plan in plans)
     assert story.undo(stop_position=stop, mode="cascade")[-1] == "committed"
     assert story.run("SELECT * FROM t") == []
+
+
+#: What is undone, and what a later text does to it: to the row itself, or by a foreign key.
+BY_TEXT: dict[str, tuple[str, str]] = {
+    "emptied": ("INSERT INTO p VALUES (7)", "the table was emptied later"),
+    "by a foreign key": (
+        "INSERT INTO c VALUES (7, 4)", "a later statement that is logged as text may",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BY_TEXT)
+def test_texts_that_delete_more_than_they_name(server: Server, what: str, tmp_path: Path) -> None:
+    """No server logs what foreign keys do with a text's rows."""
+    done, reason = BY_TEXT[what]
+    story = Story(server, tmp_path, "texts")
+    story.run(PARENT, CHILD, "INSERT INTO p VALUES (4), (5)")
+    story.mark()
+    story.run(done)
+    stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
+    story.run("SET binlog_format = STATEMENT", "DELETE FROM p", "SET binlog_format = ROW")
+    assert story.run("SELECT * FROM c") == []
+    for mode in ("refuse", "skip", "cascade", "merge", "force")[: 5 if what == "emptied" else 4]:
+        (plan,) = story.log().undo(start_position=story.pos, stop_position=stop, mode=mode)
+        assert str(plan["refused"]).startswith(reason), mode

@@ -75,6 +75,8 @@ class Fate:
                 self.name = boundary.new_name
         elif boundary.action == "alter" and boundary.alteration is not None:
             self._alter(boundary.alteration, place)
+        elif boundary.deletes_all:
+            self.refused = f"{_GONE['truncate']} {place}"
         elif boundary.action == "statement_write" and not boundary.moves_rows:
             self.written = self.written or place
         elif boundary.action in _GONE and not (boundary.conditional or boundary.may_write):

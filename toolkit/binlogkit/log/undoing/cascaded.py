@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,6 +138,26 @@ class Children:
             ]
             placed += ready or left
         return placed
+
+
+def written_below(
+    boundaries: Sequence[Boundary], definitions: Iterable[TableDefinition]
+) -> list[Boundary]:
+    """The statements that were logged as text, for each table that cascades may have changed with
+    the one that they wrote: no server logs these."""
+    renames = [(b.name, b.new_name) for b in boundaries if b.new_name]
+    children: dict[TableId, set[TableId]] = {}
+    for child, keys in _foreign(definitions, renames).items():
+        for parent, _ in keys:
+            children.setdefault(parent, set()).add(child)
+    found: list[Boundary] = []
+    for boundary in boundaries:
+        if boundary.action == "statement_write" and not boundary.moves_rows:
+            reached = {boundary.name}
+            while more := {c for p in reached for c in children.get(p, ())} - reached:
+                reached |= more
+                found += [replace(boundary, name=name, deletes_all=False) for name in sorted(more)]
+    return found
 
 
 def _without(events: Sequence[Boundary], restored: Container[int]) -> list[Boundary]:

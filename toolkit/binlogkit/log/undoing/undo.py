@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from binlogkit.errors import GapError, UsageError
 from binlogkit.log.states.gaps import assumed
-from binlogkit.log.undoing.cascaded import Children
+from binlogkit.log.undoing.cascaded import Children, written_below
 from binlogkit.log.undoing.dependents import Others
 from binlogkit.log.undoing.sentences import chosen, definition_lines, dependent
 from binlogkit.rows.filter_args import FilterArgs
@@ -182,7 +183,9 @@ class Selection:
             children.changes,
             transactions=outcomes,
             statements=texts,
-            boundaries=children.boundaries,
+            boundaries=sorted(
+                [*children.boundaries, *written_below(events, definitions)], key=attrgetter("seq")
+            ),
             backwards=True,
             unknown_children=children.unknown,
             referring=self._references if cascade else (),
