@@ -138,9 +138,12 @@ def _text(value: Any) -> str | None:
 
 
 def _changes(spark: Any, lake: Path) -> Counter[str]:
+    from deltalake import DeltaTable
+
     found = Counter[str]()
     for folder in sorted((lake / "tables").glob("*/*")):
-        grouped = spark.read.parquet(str(folder)).groupBy("_change_type").count().collect()
+        files = DeltaTable(folder).file_uris()
+        grouped = spark.read.parquet(*files).groupBy("_change_type").count().collect()
         for kind, count in grouped:
             if kind != "update_preimage":
                 op = kind.removesuffix("_postimage")
