@@ -180,6 +180,8 @@ def test_a_later_image_shows_what_a_parents_key_did(
         story.run(step)
         story.mark()
         points.append((story.pos, story.run("SELECT * FROM g ORDER BY id")))
+    story.run("ALTER TABLE g DROP FOREIGN KEY h", "ALTER TABLE g DROP COLUMN c, ADD n INT")
+    story.run("INSERT INTO g VALUES (9, 9)")
     for pos, rows in points:
         state = story.log().state("keys_.g", at=pos)
         assert state.determined, (pos, state.findings.to_pylist())

@@ -240,7 +240,7 @@ class States:
         shown = unexplained(state.cascaded)
         if reach.until is not None and family and any(c.name[1:] in names | family for c in shown):
             # A change seen since then may be what a foreign key did after the point.
-            shown = unexplained(replayed(self._changes(wanted)).cascaded)
+            shown = unexplained(replayed(self._changes(wanted), columns=None).cascaded)
         unlogged_changes = [c.gap() for c in shown]
         missing = standing([*self._gaps, *unlogged_changes], boundaries, name, names, above, reach)
         supposed = [

@@ -133,6 +133,11 @@ class History:
         """What each boundary does, with its definitions, by its ``seq``."""
         return self._boundaries.changes
 
+    @property
+    def count(self) -> int:
+        """How many boundaries there are so far."""
+        return len(self._boundaries.found)
+
     def table(self, first: int = 0) -> pa.Table:
         """The boundaries as a frame, from this number on."""
         return self._boundaries.finish(first=first)

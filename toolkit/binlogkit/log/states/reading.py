@@ -190,6 +190,8 @@ class StateReading(Source):
             for forward in self._forwards():
                 forward.give_up()
             self._tables = [{small_name(n): f for n, f in one.items()} for one in self._tables]
+        if self.history.count == len(self.boundaries):
+            return
         fresh = read_boundaries(self.history.table(len(self.boundaries)), self.history.changes)
         self.boundaries += fresh
         for forward in self._forwards():
