@@ -193,9 +193,9 @@ GONE: dict[str, tuple[tuple[str, ...], str]] = {
         "the table was emptied later",
     ),
     "made again": (("DROP TABLE c", CHILD), "the table was dropped later"),
-    "written as text": (
+    "emptied by a text": (
         ("SET binlog_format = STATEMENT", "DELETE FROM c", "SET binlog_format = ROW"),
-        "a later statement that is logged as text may",
+        "the table was emptied later",
     ),
 }
 
