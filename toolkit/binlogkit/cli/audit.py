@@ -11,6 +11,7 @@ import click
 
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
+    check_sections,
     filter_options,
     filters_of,
     input_options,
@@ -21,7 +22,6 @@ from binlogkit.cli.options import (
 from binlogkit.cli.pages import Page, page_of, page_options
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, note, status_of
-from binlogkit.errors import UsageError
 from binlogkit.log.audit import SECTION, SECTIONS
 
 if TYPE_CHECKING:
@@ -74,10 +74,7 @@ def command(**arguments: Any) -> int:
     output = output_of(arguments)
     sections, title = arguments.pop("section"), arguments.pop("title")
     lines = None if arguments.pop("whole") else _LINES
-    if output.format not in ("table", "jsonl") and len(sections) != 1:
-        raise UsageError(f"--format {output.format} takes exactly one --section")
-    if output.format == "table" and not sections and (output.columns or output.limit):
-        raise UsageError("--columns and --limit are for records: name a --section, or a --format")
+    check_sections(output, sections)
     log = open_input(arguments)
     filters = filters_of(arguments)
     page.find(log)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.cli.help import Command
-from binlogkit.cli.options import output_of, output_options, place_options
+from binlogkit.cli.options import check_sections, output_of, output_options, place_options
 from binlogkit.cli.sources import pairs_of
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL
-from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import fields
 from binlogkit.frames.fields.ledger import STATUS
 
@@ -62,10 +61,7 @@ def status(
     from binlogkit.spark.landing.standing import status as status_of
 
     output = output_of(arguments)
-    if output.format not in ("table", "jsonl") and len(section) != 1:
-        raise UsageError(f"--format {output.format} takes exactly one --section")
-    if output.format == "table" and not section and (output.columns or output.limit):
-        raise UsageError("--columns and --limit are for records: name a --section, or a --format")
+    check_sections(output, section)
     found = status_of(landing, ledger=ledger, target_options=pairs_of(target_options))
     if output.format == "table" and not section:
         write(_report(found), output.path)

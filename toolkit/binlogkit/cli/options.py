@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -260,6 +260,14 @@ def output_of(arguments: dict[str, Any]) -> Output:
         limit=arguments.pop("limit"),
         csv_raw=arguments.pop("csv_raw"),
     )
+
+
+def check_sections(output: Output, sections: Sequence[str]) -> None:
+    """UsageError: a format, or an option of records, asks for one section, or for some."""
+    if output.format not in ("table", "jsonl") and len(sections) != 1:
+        raise UsageError(f"--format {output.format} takes exactly one --section")
+    if output.format == "table" and not sections and (output.columns or output.limit):
+        raise UsageError("--columns and --limit are for records: name a --section, or a --format")
 
 
 def open_input(arguments: dict[str, Any]) -> Any:

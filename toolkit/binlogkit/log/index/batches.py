@@ -12,7 +12,8 @@ import hashlib
 import json
 import time
 import uuid
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import astuple
 from pathlib import Path
 from typing import TypeAlias
@@ -126,31 +127,32 @@ class BatchFolder:
 
         One process at a time does so, and merges what others did before it. WriteError.
         """
+        with self._alone():
+            self._replace(entries, places)
+            self._save()
+            self._sweep()
+
+    def rewrite(self, changed: Callable[[str, pa.Table], pa.Table]) -> None:
+        """Write each table of each batch anew, and delete what was there. WriteError."""
+        with self._alone():
+            for batch, parts in list(self.known.items()):
+                tables = {name: changed(name, self.batch_table(batch, name)) for name in INDEX}
+                made = self.write_batch([tables])
+                self._name(made)
+                del self.known[batch]
+                self.known[made] = parts
+            self._save()
+            self._sweep(_NOW)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """What is known now, while no other process changes it. WriteError."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / _LOCK).open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 self.load()
-                self._replace(entries, places)
-                self._save()
-                self._sweep()
-        except OSError as exc:
-            raise WriteError(str(self.folder), reason_of(exc)) from exc
-
-    def rewrite(self, changed: Callable[[str, pa.Table], pa.Table]) -> None:
-        """Write each table of each batch anew, and delete what was there. WriteError."""
-        try:
-            with (self.folder / _LOCK).open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                self.load()
-                for batch, parts in list(self.known.items()):
-                    tables = {name: changed(name, self.batch_table(batch, name)) for name in INDEX}
-                    made = self.write_batch([tables])
-                    self._name(made)
-                    del self.known[batch]
-                    self.known[made] = parts
-                self._save()
-                self._sweep(_NOW)
+                yield
         except OSError as exc:
             raise WriteError(str(self.folder), reason_of(exc)) from exc
 

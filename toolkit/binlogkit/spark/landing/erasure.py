@@ -21,14 +21,13 @@ from binlogkit.analyses.point_in_time.boundary import lineage
 from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, UsageError
-from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import ERASURES
 from binlogkit.frames.flat_cells import flat_name
 from binlogkit.log.index import Index
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing.compaction import delta_folders
 from binlogkit.spark.landing.dead_files import under_way
-from binlogkit.spark.landing.journal import append, read_journal
+from binlogkit.spark.landing.journal import append_next, read_journal
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.merging import known_of
@@ -43,10 +42,11 @@ from binlogkit.spark.landing.named_rows import (
     written,
 )
 from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.reading import folders
 from binlogkit.spark.landing.rewriting import Change, Stored, forget_versions, rewrite
 from binlogkit.spark.landing.shape import current_folder, folder_of, landed_name, own_fields
 from binlogkit.spark.landing.store import place_of
-from binlogkit.spark.landing.tables import last_batch, make, opened
+from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.views import write_views
 from binlogkit.spark.landing.writing import Written
 
@@ -160,10 +160,8 @@ def _searched(out: Place, asked: Iterable[_Asked]) -> list[Searched]:
         by_name.setdefault(one.name, []).append(one)
     found = []
     for name, several in by_name.items():
-        folders, met = list[Place](), set[int]()
-        while opened(out / folder_of(name, len(folders))) is not None:
-            folders.append(out / folder_of(name, len(folders)))
-        for folder in (*folders, out / current_folder(name)):
+        met = set[int]()
+        for folder in (*folders(out, name), out / current_folder(name)):
             table = opened(folder)
             if table is None:
                 continue
@@ -335,8 +333,5 @@ def _values(rows: pa.Table) -> Iterator[str]:
 
 def _begin(out: Place, mark: str, tables: Sequence[str]) -> None:
     """Note that rows of tables are erased; no key is kept."""
-    folder, schema = out / _FOLDER, arrow_schema(ERASURES)
-    make(folder, schema, [])
-    table = pa.Table.from_pylist([{"tables": tables, "erased_at": time.time_ns() // 1000}], schema)
-    while not append(folder, mark, last_batch(folder) + 1, table):
-        pass  # another one had the number
+    row = {"tables": tables, "erased_at": time.time_ns() // 1000}
+    append_next(out / _FOLDER, mark, [row], ERASURES)

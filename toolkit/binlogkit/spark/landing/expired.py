@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -17,10 +16,10 @@ from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import EXPIRED
 from binlogkit.log.index import Part
 from binlogkit.rows.soundness import Gap
-from binlogkit.spark.landing.journal import append
+from binlogkit.spark.landing.journal import append_next
 from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.shape import landed_name
-from binlogkit.spark.landing.tables import files_of, last_batch, make, opened
+from binlogkit.spark.landing.tables import files_of, last_batch, opened
 from binlogkit.spark.splits.commits import file_number
 
 #: The code of their gaps.
@@ -46,12 +45,9 @@ class Expired:
 
 def keep_expired(out: Place, mark: str, found: Iterable[Expired]) -> None:
     """Enter what is about to expire; ``mark``: of who does it."""
-    rows, folder, schema = [asdict(one) for one in found], out / _FOLDER, arrow_schema(EXPIRED)
+    rows = [asdict(one) for one in found]
     if rows:
-        make(folder, schema, [])
-        table = pa.Table.from_pylist(rows, schema)
-        while not append(folder, mark, last_batch(folder) + 1, table):
-            pass  # another one had the number
+        append_next(out / _FOLDER, mark, rows, EXPIRED)
 
 
 def last_expired(out: Place) -> int:

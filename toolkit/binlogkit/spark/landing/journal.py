@@ -12,14 +12,15 @@ which has no spans: so no batch is begun meanwhile, and each has the terms befor
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from binlogkit.errors import InputError, UsageError, WriteError
-from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.field import Fields, arrow_schema
 from binlogkit.frames.fields.ledger import LANDED, LANDING, TERMS, WAITING
 from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.spans import Span
@@ -254,6 +255,17 @@ def append(folder: Place, mark: str, batch: int, table: pa.Table) -> bool:
     if written and not done:
         path.delete()
     return done
+
+
+def append_next(
+    folder: Place, mark: str, rows: Sequence[Mapping[str, Any]], declared: Fields
+) -> None:
+    """Append rows to a table under the next number; the table is made if it is not there."""
+    schema = arrow_schema(declared)
+    make(folder, schema, [])
+    table = pa.Table.from_pylist([*rows], schema)
+    while not append(folder, mark, last_batch(folder) + 1, table):
+        pass  # another one had the number
 
 
 def _of_earlier_version(folder: Place) -> InputError:

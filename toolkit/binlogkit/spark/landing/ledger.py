@@ -49,12 +49,12 @@ def _writes(boundary: Boundary) -> bool:
 class Ledger(Source):
     """The ledger's content for the landing in a folder. InputError: nothing has landed there.
 
-    ``parts``: of each log, ``joined`` in their order; ``terms``: of the landing; ``masks``: all
-    that have held in any batch.
+    ``out``: the landing; ``parts``: of each log, ``joined`` in their order; ``terms``: of the
+    landing; ``masks``: all that have held in any batch.
     """
 
     def __init__(self, out: Place) -> None:
-        self._out = out
+        self.out = out
         out.check_local()
         self.last_expired = last_expired(out)
         index = Index(out.local / LEDGER)
@@ -62,22 +62,17 @@ class Ledger(Source):
         self.joined = Joined(self.parts, ReadOptions(on_damage="report"), happening=True)
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
-        self._spans = spans = read_journal(self._out)[2]
+        self._spans = spans = read_journal(self.out)[2]
         known = {(p.head.server_id, p.head.begun) for p in self.parts if p.head is not None}
         gone = [span.file for span in spans if (span.server_id, span.begun) not in known]
         if gone:
             told = f"its ledger in {out.local} does not have all that has landed, as {gone[0]}"
             raise InputError(str(out), told)
-        self.terms = read_terms(self._out)
+        self.terms = read_terms(self.out)
         self.masks = follow(all_masks(self.terms), self.joined)
-        self.waiting = read_waiting(self._out, spans)
-        self.expired = read_expired(self._out)
+        self.waiting = read_waiting(self.out, spans)
+        self.expired = read_expired(self.out)
         self.given = {}
-
-    @property
-    def out(self) -> Place:
-        """The landing."""
-        return self._out
 
     @cached_property
     def masks_then(self) -> list[Masks]:
@@ -131,17 +126,17 @@ class Ledger(Source):
 
     def check(self) -> None:
         """InputError: a landing has not ended, or logs in the ledger have not landed."""
-        *_, done, known = read_journal(self._out)
+        *_, done, known = read_journal(self.out)
         gone = {name: name for name in self.files}
         spans = Spans(self.parts, self.joined, Landed(known), gone)
         if not done or next(spans.fresh(), None) is not None:
-            raise InputError(str(self._out), "not all that its ledger knows has landed: land again")
+            raise InputError(str(self.out), "not all that its ledger knows has landed: land again")
 
     def check_expired(self) -> None:
         """InputError: changes have expired since this was read, so that it does not know what its
         tables lack."""
-        if last_expired(self._out) != self.last_expired:
-            raise InputError(str(self._out), "changes have expired meanwhile: open it again")
+        if last_expired(self.out) != self.last_expired:
+            raise InputError(str(self.out), "changes have expired meanwhile: open it again")
 
     def refuse_waiting(self, names: Iterable[TableId]) -> None:
         """InputError: rows of one of these tables wait."""
@@ -150,7 +145,7 @@ class Ledger(Source):
         if own:
             rows = sum(one.rows for one in own)
             told = f"{rows} changes of {own[0].table} wait and have not landed: {own[0].reason}"
-            raise InputError(str(self._out), told)
+            raise InputError(str(self.out), told)
 
     @property
     def file_facts(self) -> list[FileFacts]:
@@ -181,7 +176,7 @@ class Ledger(Source):
 
     def has(self, name: TableId) -> bool:
         """Whether a table has landed."""
-        return opened(self._out / folder_of(name)) is not None
+        return opened(self.out / folder_of(name)) is not None
 
     @cached_property
     def history(self) -> History:  # type: ignore[override]

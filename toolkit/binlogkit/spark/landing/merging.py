@@ -53,8 +53,13 @@ def _properties(number: int, known: Mapping[str, Any]) -> Any:
 
     return CommitProperties(
         app_transactions=[Transaction(APPLICATION, number)],
-        custom_metadata={METADATA: json.dumps(dict(known))},
+        custom_metadata=facts(known),
     )
+
+
+def facts(known: Mapping[str, Any]) -> dict[str, str]:
+    """The facts about the rows, as a commit has them."""
+    return {METADATA: json.dumps(dict(known))}
 
 
 def write_anew(folder: Place, rows: pa.Table, number: int, known: Mapping[str, Any]) -> bool:

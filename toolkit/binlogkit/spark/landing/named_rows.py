@@ -24,7 +24,7 @@ from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.rewriting import Stored, stored
 from binlogkit.spark.landing.shape import BOUNDED
 from binlogkit.spark.landing.tables import opened
-from binlogkit.spark.landing.writing import Written, parquet_name
+from binlogkit.spark.landing.writing import Written, parquet_name, stats_of
 from binlogkit.spark.splits.changelog import SEQUENCE_BYTES
 
 #: Values by column, as the columns are called in a folder.
@@ -180,9 +180,7 @@ def written(
             return
         writer.close()
         sink.close()
-    low, high = min(bounds), max(bounds)
-    stats = {"numRecords": count, "minValues": {BOUNDED: low}, "maxValues": {BOUNDED: high}}
-    now = time.time_ns() // 1_000_000
+    stats, now = stats_of(count, bounds), time.time_ns() // 1_000_000
     yield Written("", folder.name, path, sink.size, count, {**before.partition}, [], stats, now)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.until import Until
 from binlogkit.constants import TableId
@@ -71,9 +72,10 @@ class Landing:
 
     def _begin_of(self, file: str, pos: int) -> int:
         """Where the transaction begins that begins at a position or contains it."""
-        rows = self.ledger.transactions.select(["file", "pos", "end_pos"]).to_pylist()
-        own = (r["pos"] for r in rows if r["file"] == file and r["pos"] <= pos < r["end_pos"])
-        return next(own, pos)
+        rows = self.ledger.transactions.select(["file", "pos", "end_pos"])
+        rows = rows.filter(pc.equal(rows["file"], file))
+        inside = pc.and_(pc.less_equal(rows["pos"], pos), pc.greater(rows["end_pos"], pos))
+        return next(iter(rows["pos"].filter(inside).to_pylist()), pos)
 
     def tables(self) -> list[str]:
         """The tables that have landed, ``db.table``."""

@@ -3,7 +3,6 @@ no version needs any more."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,9 +13,9 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from binlogkit.errors import WriteError
-from binlogkit.spark.landing.merging import METADATA, known_of
+from binlogkit.spark.landing.merging import facts, known_of
 from binlogkit.spark.landing.place import Place
-from binlogkit.spark.landing.tables import file_of, opened
+from binlogkit.spark.landing.tables import additions, file_of, opened
 from binlogkit.spark.landing.writing import Written
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def rewrite(folder: Place, choose: Choose, known: Mapping[str, Any] | None = Non
     Returns what was done. WriteError.
     """
     from deltalake.exceptions import CommitFailedError
-    from deltalake.transaction import AddAction, RemoveAction
+    from deltalake.transaction import RemoveAction
 
     tried: Change = (), ()
     for _ in range(_ATTEMPTS):
@@ -84,20 +83,11 @@ def rewrite(folder: Place, choose: Choose, known: Mapping[str, Any] | None = Non
         if not gone:
             return tried
         now = time.time_ns() // 1_000_000
-        actions: list[AddAction | RemoveAction] = [
-            RemoveAction(one.path, True, now, one.size, dict(one.partition)) for one in gone
-        ]
-        actions += [
-            AddAction(
-                path=one.path, size=one.size, partition_values=one.partition,
-                modification_time=one.modified, data_change=True, stats=json.dumps(one.stats),
-            )
-            for one in made
-        ]  # fmt: skip
+        removed = [RemoveAction(one.path, True, now, one.size, dict(one.partition)) for one in gone]
         with folder.asked(WriteError), suppress(CommitFailedError):  # another one was faster
             table.create_write_transaction(
-                actions, "append", table.schema(), table.metadata().partition_columns,
-                commit_properties=_with(known),
+                [*removed, *additions(made)], "append", table.schema(),
+                table.metadata().partition_columns, commit_properties=_with(known),
             )  # fmt: skip
             return tried
     raise WriteError(str(folder), "others commit to it all the time")
@@ -106,8 +96,7 @@ def rewrite(folder: Place, choose: Choose, known: Mapping[str, Any] | None = Non
 def _with(known: Mapping[str, Any] | None) -> CommitProperties:
     from deltalake.transaction import CommitProperties
 
-    facts = None if known is None else {METADATA: json.dumps(dict(known))}
-    return CommitProperties(custom_metadata=facts)
+    return CommitProperties(custom_metadata=None if known is None else facts(known))
 
 
 def forget_versions(folder: Place) -> None:

@@ -25,6 +25,7 @@ from binlogkit.spark.landing.journal import read_journal, read_landed, read_wait
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.merging import known_of
 from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.reading import folders
 from binlogkit.spark.landing.shape import current_folder, folder_of, landed_name, name_of
 from binlogkit.spark.landing.spans import Span, is_of
 from binlogkit.spark.landing.store import place_of
@@ -112,10 +113,9 @@ def _times(place: Place, last: Iterable[Span]) -> dict[Span, int]:
 def _tables(out: Place, name: TableId, gone: Sequence[Expired]) -> Iterator[_Record]:
     """The Delta tables of a table: of its changes, and of its current rows; ``gone``: what has
     expired of any table."""
-    generation, current = 0, current_folder(name)
-    while opened(out / folder_of(name, generation)) is not None:
+    current = current_folder(name)
+    for generation, _ in enumerate(folders(out, name)):
         yield _table(out, name, folder_of(name, generation)) | {"expired": before_of(gone, name)}
-        generation += 1
     if opened(out / current) is not None:
         known = known_of(out / current)
         determined = None if known is None else known["determined"]

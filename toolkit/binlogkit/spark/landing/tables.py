@@ -7,7 +7,7 @@ second commit of it, by a repeated or concurrent landing, fails, and its files d
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -101,15 +101,9 @@ def commit(folder: Place, batch: int, written: Sequence[Written]) -> bool:
     """Commit the files of a batch, unless the table has that batch already; returns whether they
     count."""
     from deltalake.exceptions import CommitFailedError
-    from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
+    from deltalake.transaction import CommitProperties, Transaction
 
-    actions: list[AddAction | RemoveAction] = [
-        AddAction(
-            path=one.path, size=one.size, partition_values=one.partition,
-            modification_time=one.modified, data_change=True, stats=json.dumps(one.stats),
-        )
-        for one in written
-    ]  # fmt: skip
+    actions = additions(written)
     properties: Any = CommitProperties(app_transactions=[Transaction(APPLICATION, batch)])
     for _ in range(_ATTEMPTS):
         table = opened(folder)
@@ -125,6 +119,19 @@ def commit(folder: Place, batch: int, written: Sequence[Written]) -> bool:
             )  # fmt: skip
             return True
     raise WriteError(str(folder), "others commit to it all the time")
+
+
+def additions(written: Iterable[Written]) -> list[Any]:
+    """Delta's actions that make files count."""
+    from deltalake.transaction import AddAction
+
+    return [
+        AddAction(
+            path=one.path, size=one.size, partition_values=one.partition,
+            modification_time=one.modified, data_change=True, stats=json.dumps(one.stats),
+        )
+        for one in written
+    ]  # fmt: skip
 
 
 def land_files(folder: Place, batch: int, written: Sequence[Written]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -265,16 +265,10 @@ class _File:
         return Written(
             self._shape.table,
             self._shape.folder, self._path, size, self._rows, self._partition,
-            [(one.name, str(one.type)) for one in own_fields(self._shape.landed)], self._stats(),
+            [(one.name, str(one.type)) for one in own_fields(self._shape.landed)],
+            stats_of(self._rows, self._bounds),
             time.time_ns() // 1_000_000,
         )  # fmt: skip
-
-    def _stats(self) -> dict[str, Any]:
-        return {
-            "numRecords": self._rows,
-            "minValues": {BOUNDED: min(self._bounds)},
-            "maxValues": {BOUNDED: max(self._bounds)},
-        }
 
     def drop(self) -> None:
         """Delete it."""
@@ -282,6 +276,15 @@ class _File:
             self._writer.close()
         if self._sink is not None:
             self._sink.drop()
+
+
+def stats_of(rows: int, bounds: Sequence[int]) -> dict[str, Any]:
+    """Statistics in Delta's form; ``bounds``: among them the least and greatest of BOUNDED."""
+    return {
+        "numRecords": rows,
+        "minValues": {BOUNDED: min(bounds)},
+        "maxValues": {BOUNDED: max(bounds)},
+    }
 
 
 def parquet_name(mark: str) -> str:
