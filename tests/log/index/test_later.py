@@ -9,6 +9,7 @@ import pytest
 
 from binlogkit.log import open_log
 from binlogkit.log.index import Index
+from binlogkit.log.index.later import batch_of, columns_of
 from binlogkit_fixtures import golden
 
 TABLES = ["transactions", "changes"]
@@ -36,6 +37,11 @@ def test_ledgers_that_are_read_later(tmp_path: Path) -> None:
             assert sorted(part.ledger) == sorted(TABLES) and len(part.ledger) == len(TABLES)
             assert part.ledger["transactions"].equals(same.ledger["transactions"])
             assert part.ledger["changes"].equals(same.ledger["changes"])
+            some = [columns_of(one.ledger, "transactions", ["pos", "file"]) for one in (part, same)]
+            assert some[0].equals(some[1]) and some[0].column_names == ["pos", "file"]
+    batches = [batch_of(part.ledger) for part in later]
+    assert len(set(batches)) == 2 and batches[0] not in batches[1:]
+    assert {batch_of(part.ledger) for part in at_once} == {""}
     with pytest.raises(KeyError):
         _ = later[0].ledger["unchecked"]
 

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError
-from binlogkit.log.index import Index
+from binlogkit.log.index import Index, Joined
+from binlogkit.log.index.transactions import narrow_transactions
 from binlogkit.rows.filters import Filters
 from binlogkit_fixtures import golden
 from tests.answers.binlogkit_answers.inputs import Input, committed
@@ -79,3 +81,17 @@ def test_an_index_without_texts_is_read_past(tmp_path: Path) -> None:
     for kind in KINDS[1:]:
         plain = getattr(bk.open(TWO_FILES.binlogs), kind)(engine="pyarrow")
         assert getattr(log, kind)(engine="pyarrow") == plain
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_some_columns_with_dictionaries(tmp_path: Path, *, later: bool) -> None:
+    log = bk.open(TWO_FILES.binlogs)
+    for carrier in log.carriers[::-1]:  # each in a batch of its own, the second file's first
+        Index(tmp_path / "index").update([carrier])
+    parts = list(Index(tmp_path / "index").parts(log.carriers, None, ["transactions"], later=later))
+    columns = ("tx", "source", "file", "gtid", "outcome", "resolved_file", "resolved_pos", "xa")
+    found = narrow_transactions(parts, Joined(parts), columns, {"file", "outcome"})
+    whole = log.transactions(engine="pyarrow")
+    assert found.to_pylist() == whole.select(columns).to_pylist()
+    dictionaries = [f.name for f in found.schema if pa.types.is_dictionary(f.type)]
+    assert dictionaries == ["file", "outcome"]

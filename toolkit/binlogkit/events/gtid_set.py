@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit.errors import UsageError
@@ -43,6 +43,13 @@ class GtidSet:
     def __init__(self, intervals: dict[str, list[Interval]] | None = None) -> None:
         merged = {sid: _merge(ranges) for sid, ranges in (intervals or {}).items()}
         self.intervals = {sid: ranges for sid, ranges in sorted(merged.items()) if ranges}
+
+    @classmethod
+    def merged(cls, intervals: Mapping[str, list[Interval]]) -> GtidSet:
+        """The set of intervals that are merged and sorted already."""
+        found = cls.__new__(cls)
+        found.intervals = {sid: ranges for sid, ranges in sorted(intervals.items()) if ranges}
+        return found
 
     @classmethod
     def parse(cls, text: str) -> GtidSet:
@@ -130,8 +137,9 @@ class GtidSet:
         """The GTIDs of this set that are not in ``other``."""
         out: dict[str, list[Interval]] = {}
         for key, ranges in self.intervals.items():
-            out[key] = _left(ranges, other.intervals.get(key, ()))
-        return GtidSet(out)
+            taken = other.intervals.get(key)
+            out[key] = _left(ranges, taken) if taken else ranges
+        return self.merged(out)
 
 
 Entry = tuple[str, str, tuple[Interval, ...]]  # UUID, tag, intervals

@@ -66,11 +66,11 @@ class GtidLedger:
     def common(self, gtids: GtidSet) -> GtidSet:
         """Those of a set that are here, too."""
         origins = gtids.intervals.keys() & self._ranges.keys()
-        return GtidSet({origin: self._ranges[origin] for origin in origins}).intersect(gtids)
+        return gtids.intersect(GtidSet.merged({origin: self._ranges[origin] for origin in origins}))
 
     def to_set(self) -> GtidSet:
         """The GTIDs as a set."""
-        return GtidSet({origin: [*ranges] for origin, ranges in self._ranges.items()})
+        return GtidSet.merged({origin: [*ranges] for origin, ranges in self._ranges.items()})
 
 
 def gtid_of(record: Any) -> str | None:

@@ -58,7 +58,8 @@ class Contained:
 
 Until = AtPosition | UpToGtids | AtTime | Contained
 
-_NEEDED = (
+#: The columns of transactions that are needed to count them.
+NEEDED = (
     "tx", "file", "pos", "end_file", "end_pos", "gtid", "outcome", "rows", "commit_timestamp",
     "end_timestamp", "resolved_file", "resolved_pos", "tables", "updates", "deletes",
 )  # fmt: skip
@@ -81,7 +82,7 @@ class _Ledger:
     """
 
     def __init__(self, transactions: IntoFrame) -> None:
-        rows = lazy(transactions, _NEEDED).select(*_NEEDED).collect("pyarrow")
+        rows = lazy(transactions, NEEDED).select(*NEEDED).collect("pyarrow")
         self.rows: pa.Table = rows.to_native()
         self.tx = self.numbers("tx")
         self.same_second = np.zeros(len(self.tx), bool)

@@ -8,12 +8,14 @@ transactions, and where changes may be missing. No log is read for this.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Any
+
+import pyarrow as pa
 
 from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, MalformedEventError
@@ -130,8 +132,7 @@ class Joined:
     outcomes of transactions that were prepared in other logs, by number; ``gaps``: where changes
     may be missing; ``size``: minimum bytes of a segment, except a log's last, if parts are cut
     finer; ``happened``: what happened to tables, in log order, if ``happening``, also in repeated
-    transactions; ``folded``: names are in small letters, as a server stores them;
-    ``threads``: the connections of the transactions, where parts have their ledger; ``unnamed``: by
+    transactions; ``folded``: names are in small letters, as a server stores them; ``unnamed``: by
     part, the tables that have columns whose names are not known there.
     """
 
@@ -160,7 +161,7 @@ class Joined:
         self.positions: list[Position] = []
         self.decisions: dict[int, Decision] = {}
         self.folded = False
-        self.threads = set[int]()
+        self._ledgers: list[Mapping[str, pa.Table]] = []
         self.unnamed: dict[int, set[TableId]] = {}
         self.happened: list[Happened] | None = [] if happening else None
         self.undecodable, self.supposed = 0, dict[str, Supposition]()  # no row is decoded
@@ -173,6 +174,12 @@ class Joined:
     def ordinal(self) -> int:
         """The number of the event after the last, as in a reading."""
         return self._stopped_at or self.events
+
+    @cached_property
+    def threads(self) -> set[int]:
+        """The connections of the transactions, where parts have their ledger."""
+        told = (one["transactions"]["thread_id"] for one in self._ledgers if "transactions" in one)
+        return {thread for column in told for thread in column.drop_null().unique().to_pylist()}
 
     @property
     def notes(self) -> list[Finding]:
@@ -188,8 +195,7 @@ class Joined:
 
     def _join(self, i: int, part: Part) -> None:
         name = None if self._source is None else self._source.name
-        if (ledger := part.ledger.get("transactions")) is not None:
-            self.threads.update(ledger["thread_id"].drop_null().unique().to_pylist())
+        self._ledgers.append(part.ledger)
         if part.head is None:
             self._place(i, part, Segment(), name, None)
             self._take_gaps(part, None)

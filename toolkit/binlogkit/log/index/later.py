@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,7 +22,7 @@ class LaterBatches:
 
     def __init__(self) -> None:
         self._files: dict[tuple[str, str], pq.ParquetFile] = {}
-        self._known: dict[tuple[str, str], dict[str, pa.Table]] = {}
+        self._known: dict[tuple[str, tuple[str, ...]], dict[str, pa.Table]] = {}
         self._latest = ""
 
     def open(self, batch: str, paths: Mapping[str, Path]) -> None:
@@ -33,32 +33,57 @@ class LaterBatches:
         """The tables of a batch."""
         return (name for other, name in self._files if other == batch)
 
-    def table(self, batch: str, name: str, key: str) -> pa.Table:
-        """A part's rows of a table. KeyError: there are none; OSError, pyarrow's errors."""
+    def table(
+        self, batch: str, name: str, key: str, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """A part's rows of a table; ``columns``: only these, besides the part's own.
+
+        KeyError: there is no such table; OSError, pyarrow's errors.
+        """
+        wanted = None if columns is None else {"part", *columns}
+        schema = arrow_schema(f for f in INDEX[name] if wanted is None or f.name in wanted)
         if batch != self._latest:
             self._known, self._latest = {}, batch
-        if (batch, name) not in self._known:
-            schema = arrow_schema(INDEX[name])
-            self._known[batch, name] = ledgers(self._files[batch, name].read().cast(schema))
-        found = self._known[batch, name].get(key)
-        return arrow_schema(INDEX[name]).empty_table() if found is None else found
+        known = name, tuple(schema.names)
+        if known not in self._known:
+            rows = self._files[batch, name].read(schema.names)
+            self._known[known] = ledgers(rows.select(schema.names).cast(schema))
+        found = self._known[known].get(key)
+        return schema.empty_table() if found is None else found
 
 
 class Later(Mapping[str, pa.Table]):
-    """The ledger of the part ``key`` in a batch; ``before``: its logs' names when they were read,
+    """The ledger of the part ``key`` in ``batch``; ``before``: its logs' names when they were read,
     ``now``: their present names."""
 
     def __init__(
         self, batches: LaterBatches, batch: str, key: str, before: Iterable[str], now: Iterable[str]
     ) -> None:
-        self._batches, self._batch, self._key = batches, batch, key
+        self._batches, self.batch, self._key = batches, batch, key
         self._files = dict(zip(before, now, strict=True))
 
     def __getitem__(self, name: str) -> pa.Table:
-        return called(self._batches.table(self._batch, name, self._key), self._files)
+        return called(self._batches.table(self.batch, name, self._key), self._files)
+
+    def columns(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """Some columns of a table, which alone are read."""
+        found = self._batches.table(self.batch, name, self._key, columns)
+        return called(found, self._files).select(columns)
 
     def __iter__(self) -> Iterator[str]:
-        return self._batches.names(self._batch)
+        return self._batches.names(self.batch)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def batch_of(ledger: Mapping[str, pa.Table]) -> str:
+    """The batch of an index that is read for a part's ledger; "" if it is in memory."""
+    return ledger.batch if isinstance(ledger, Later) else ""
+
+
+def columns_of(ledger: Mapping[str, pa.Table], name: str, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a table of a part's ledger."""
+    if isinstance(ledger, Later):
+        return ledger.columns(name, columns)
+    return ledger[name].select(columns)

@@ -3,7 +3,7 @@ give them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
 from binlogkit.frames.statements import Record, boundary_records
 from binlogkit.frames.wanted import wanted_transactions
 from binlogkit.log.index.joined import Joined, Position
+from binlogkit.log.index.later import batch_of, columns_of
 from binlogkit.log.index.part import Part
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.prepared import Decision
@@ -28,10 +29,38 @@ def joined_transactions(
 
     ``files``: the names of all logs.
     """
-    schema = arrow_schema(TRANSACTION)
-    found = [_of(parts[p.part], p, joined.decisions) for p in joined.positions]
-    table = pa.concat_tables([schema.empty_table(), *found])
+    table = _joined(parts, joined, arrow_schema(TRANSACTION).names, lambda own: own)
     return table if wanted == Filters() else table.filter(wanted_transactions(table, wanted, files))
+
+
+def narrow_transactions(
+    parts: Sequence[Part], joined: Joined, columns: Sequence[str], repeated: Set[str]
+) -> pa.Table:
+    """Some columns of all transactions, in log order; ``repeated``: those whose texts repeat, which
+    become dictionaries; ``columns``: at least tx, source, gtid, outcome and the resolved ones."""
+
+    def narrow(own: pa.Table) -> pa.Table:
+        told = (own[name] for name in columns)
+        pairs = zip(columns, told, strict=True)
+        return pa.table({n: c.dictionary_encode() if n in repeated else c for n, c in pairs})
+
+    return _joined(parts, joined, columns, narrow).unify_dictionaries()
+
+
+def _joined(
+    parts: Sequence[Part],
+    joined: Joined,
+    columns: Sequence[str],
+    made: Callable[[pa.Table], pa.Table],
+) -> pa.Table:
+    """What is made of each part's transactions, in log order; a batch of an index is read once."""
+    whole, positions, found = arrow_schema(TRANSACTION), joined.positions, dict[int, pa.Table]()
+    schema = pa.schema([whole.field(name) for name in columns])
+    for i in sorted(range(len(positions)), key=lambda i: batch_of(parts[positions[i].part].ledger)):
+        position = positions[i]
+        found[i] = made(_of(parts[position.part], position, joined.decisions, schema))
+    empty = made(schema.empty_table())
+    return pa.concat_tables([empty, *(found[i] for i in range(len(positions)))])
 
 
 def joined_statements(parts: Sequence[Part], joined: Joined, sources: Set[str]) -> pa.Table | None:
@@ -87,9 +116,11 @@ def joined_boundaries(
     return to_table(found, BOUNDARY)
 
 
-def _of(part: Part, position: Position, decisions: Mapping[int, Decision]) -> pa.Table:
-    """The transactions of one part among all."""
-    table = part.ledger["transactions"].select(arrow_schema(TRANSACTION).names)
+def _of(
+    part: Part, position: Position, decisions: Mapping[int, Decision], schema: pa.Schema
+) -> pa.Table:
+    """The columns of a schema, of the transactions of one part among all."""
+    table = columns_of(part.ledger, "transactions", schema.names)
     columns: dict[str, Any] = {name: table.column(name) for name in table.column_names}
     columns["tx"] = pc.add(columns["tx"], position.transactions)
     columns["source"] = pa.repeat(pa.scalar(position.source, pa.string()), table.num_rows)
@@ -97,7 +128,7 @@ def _of(part: Part, position: Position, decisions: Mapping[int, Decision]) -> pa
     own = {n - first: how for n, how in decisions.items() if 0 <= n - first < table.num_rows}
     if own:
         columns |= _decided(columns, own)
-    made = pa.table([columns[name] for name in table.column_names], arrow_schema(TRANSACTION))
+    made = pa.table([columns[name] for name in schema.names], schema)
     return made if position.seen is None else made.filter(_first(made, position.seen))
 
 

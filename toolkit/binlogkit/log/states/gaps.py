@@ -77,7 +77,7 @@ class Reach:
 
         rows = self._transactions
         rows = rows.filter(among(rows, self.counted) & touching(rows, tables))
-        return {*rows["file"].to_pylist(), *rows["end_file"].to_pylist()}
+        return {*rows["file"].unique().to_pylist(), *rows["end_file"].unique().to_pylist()}
 
     def concerns(self, file: str, pos: int | None) -> bool:
         """Whether something missing at a place of the logs may belong to the state: not to the

@@ -118,8 +118,9 @@ def _distinct(files: Sequence[FileFacts]) -> list[FileFacts]:
 
 def _order(files: list[FileFacts], *, keeps: bool) -> Iterator[Finding]:
     distinct = _distinct(files)
+    first = set(map(id, distinct))
     for file in files:
-        if all(file is not other for other in distinct):
+        if id(file) not in first:
             once = file.copied and not file.anonymous and not keeps
             text, grade = "it was given more than once", Grade.NOTE if once else None
             yield finding("file_repeated", Place(file.name), text, grade=grade)
@@ -184,5 +185,5 @@ def _name(before: FileFacts, after: FileFacts, at: Place, *, proved: bool) -> It
     if (stem, number) == (named, following):
         return
     renamed = number is None or proved or (number == following)
-    text = f"{before.name} goes on in {before.next_name}"
+    text = f"{before.name} continues in {before.next_name}"
     yield finding("next_name", at, text, grade=Grade.NOTE if renamed else None)

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.until import touching
+from binlogkit.analyses.point_in_time.until import NEEDED, touching
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, UsageError
 from binlogkit.log.index import Index, Joined
-from binlogkit.log.index.transactions import joined_transactions
+from binlogkit.log.index.transactions import narrow_transactions
 from binlogkit.log.states.history import MERGE, History, Merged, TableFacts
 from binlogkit.log.states.reading import Source, among_events
 from binlogkit.rows.filters import Filters, written_table_name
@@ -41,6 +41,9 @@ from binlogkit.spark.masks import Masks, told_masks
 from binlogkit.spark.renames import follow, happened
 from binlogkit.spark.splits.commits import file_number
 
+_COLUMNS = (*NEEDED, "source", "xa")
+_REPEATED = {"source", "file", "end_file", "outcome", "resolved_file"}
+
 
 def _writes(boundary: Boundary) -> bool:
     return boundary.action == "statement_write"
@@ -58,7 +61,7 @@ class Ledger(Source):
         out.check_local()
         self.last_expired = last_expired(out)
         index = Index(out.local / LEDGER)
-        self.parts = index.besides([], ["transactions", "unchecked"])
+        self.parts = index.besides([], ["transactions", "unchecked"], later=True)
         self.joined = Joined(self.parts, ReadOptions(on_damage="report"), happening=True)
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
@@ -92,8 +95,9 @@ class Ledger(Source):
 
     @cached_property
     def transactions(self) -> pa.Table:
-        """The transactions of all logs, as ``log.transactions()`` has them."""
-        return joined_transactions(self.parts, self.joined, Filters(), self.files)
+        """What states need of the transactions of all logs, as ``log.transactions()`` has them,
+        but for dictionaries."""
+        return narrow_transactions(self.parts, self.joined, _COLUMNS, _REPEATED)
 
     @property
     def unchecked(self) -> Callable[[Integers], Flags]:
@@ -308,8 +312,10 @@ class Ledger(Source):
 
     def _happened(self) -> Iterator[Boundary]:
         """What happened to tables, if its transaction counts."""
-        known = frozenset(self.transactions["tx"].to_pylist())
-        for one, _, boundary in happened(self.joined):
+        found = list(happened(self.joined))
+        numbers = pa.array([one.tx for one, _, _ in found], pa.int64()).unique()
+        known = frozenset(numbers.filter(pc.is_in(numbers, self.transactions["tx"])).to_pylist())
+        for one, _, boundary in found:
             if one.tx is not None and one.tx not in known:  # the transaction is in another log
                 continue
             yield self._plain(boundary)

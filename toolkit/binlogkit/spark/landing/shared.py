@@ -160,7 +160,7 @@ def together(given: Sequence[File]) -> Iterator[list[File]]:
 
 def _last_version(landing: Landing, until: Until | None) -> int:
     """The largest ``_commit_version`` of changes up to a point."""
-    transactions = landing.transactions()
+    transactions = landing.ledger.transactions
     loose = any(file.loose for file in landing.ledger.file_facts)
     if until is None or loose or not len(transactions):
         return (1 << 63) - 1
