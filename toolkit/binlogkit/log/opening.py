@@ -52,17 +52,18 @@ def open_log(
     from the environment variable BINLOGKIT_PASSWORD.
     ``charset``: of text whose character set is not known otherwise.
     ``suppose``: suppositions (``Log.suppositions``) to treat as facts, by name:
-    ``definition:db.table``, ``charset:db.table.column``, ``sign:db.table.column``. ``on_damage``:
-    ``stop`` at damage, or ``report`` it and read on.
+    ``definition:db.table``, ``charset:db.table.column``, ``sign:db.table.column``.
+    ``on_damage``: ``stop`` at damage, or ``report`` it and read on.
     ``name``: of the server, for the column ``source``.
     ``keyring``, ``key_file``: the file name of the server's keyring, or of one key, for encrypted
-    logs; default: the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE. ``threads``:
-    how many decode row changes; 1: only the caller's. Default: BINLOGKIT_THREADS, else one for each
-    processor, up to four. The result does not depend on it. ``duplicates``: ``drop`` or ``keep`` a
-    transaction whose GTID was read before. ``storage_options``: options with which fsspec opens
-    URLs, including credentials; default: the environment variable BINLOGKIT_STORAGE_OPTIONS, JSON
-    or the name of a JSON file. Values are never shown. ``index``: a folder that
-    :func:`binlogkit.index` made. What it knows of a log is not read again.
+    logs; default: the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE.
+    ``threads``: how many decode row changes; 1: only the caller's. Default: BINLOGKIT_THREADS, else
+    one for each processor, up to four. The result does not depend on it.
+    ``duplicates``: ``drop`` or ``keep`` a transaction whose GTID was read before.
+    ``storage_options``: options with which fsspec opens URLs, including credentials; default: the
+    environment variable BINLOGKIT_STORAGE_OPTIONS, JSON or the name of a JSON file. Values are
+    never shown.
+    ``index``: a folder that :func:`binlogkit.index` made. What it knows of a log is not read again.
 
     Errors: InputError, EmptyInputError, UsageError.
     """

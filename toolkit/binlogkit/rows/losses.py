@@ -93,7 +93,7 @@ class Loss:
             of = f" (tables {', '.join(self.tables)})" if self.tables else ""
             parts.append(f"events of transaction {self.cut}{of} are missing or in doubt")
         if self.headless:
-            parts.append("the transaction that goes on behind it has lost its beginning")
+            parts.append("the transaction that continues after it has lost its beginning")
         if self.missing:
             which = f", {self.gtids}" if self.gtids else ""
             counted = "transaction" if self.missing == 1 else "transactions"

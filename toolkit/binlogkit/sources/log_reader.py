@@ -269,7 +269,7 @@ class LogReader:
     def _contradicted(self, pos: int, end: int) -> None:
         """The event at ``pos`` is damaged: checksums of those after it match, and it has none."""
         self.format = with_checksums(self.format)
-        what = "it says nothing of checksums and has none that matches; those behind it have"
+        what = "it says nothing of checksums and has none that matches; later events have them"
         error = MalformedEventError(self.name, pos, what, "checksum_algorithm")
         if self._on_damage == "stop":
             raise error

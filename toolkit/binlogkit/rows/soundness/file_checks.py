@@ -127,7 +127,7 @@ class FileChecks:
             self.facts.ended = None
 
     def _after_end(self, events: WindowEvents, i: int) -> Found:
-        found = finding("events_after_end", events.place(i), f"it stands behind {self.facts.ended}")
+        found = finding("events_after_end", events.place(i), f"it comes after {self.facts.ended}")
         self.facts.ended = None
         return i, _RANK, found
 
