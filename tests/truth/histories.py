@@ -40,7 +40,8 @@ from binlogkit_fixtures.manifest import Table
 from binlogkit_fixtures.servers import Server, ServerSpec
 from binlogkit_fixtures.truth import read_tables
 from tests.log.states.bases.test_bases_server import position
-from tests.truth.history_promises import Image, Mark, between, identity, whole
+from tests.truth.history_promises import Mark, between, identity, whole
+from tests.truth.history_rows import Change
 from tests.truth.history_statements import MARK, RESTART, STOP, Statements
 from tests.truth.truth_checks import judge_state
 
@@ -310,7 +311,9 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         *(
             whole(history.marks, start, tables)
             if kind == "whole"
-            else between(kind, history.marks, start, stop, tables, _images(history, start, stop))
+            else between(
+                kind, history.marks, start, stop, tables, _changes(history, start, stop, plans)
+            )
         )
     ]
     notes[f"{name}: committed and {'wrong' if wrong else 'right'}"] += 1
@@ -318,23 +321,19 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         yield Fault(name, text, history.steps)
 
 
-def _images(history: History, start: Mark, stop: Mark) -> dict[str, list[Image]]:
-    """The rows in the events since a mark, by table."""
-    found = dict[str, list[Image]]()
+def _changes(history: History, start: Mark, stop: Mark, plans: Any) -> dict[str, list[Change]]:
+    """The row changes in the events since a mark, by table, and what becomes of them."""
+    found, done = dict[str, list[Change]](), {_place(plan): plan for plan in plans}
     for record in history.log(start.file).row_records(start_position=start.pos):
-        before, after, later = record["before"], record["after"], record["pos"] > stop.pos
-        table = history.marks[-1].tables.get(record["table"])
-        key = table.primary_key if table is not None else ()
-        moved = bool(before and after) and any(
-            before.get(k) != after.get(k, before.get(k)) for k in key
-        )
-        for image, other in ((before, after), (after, before)):
-            if image:
-                own = found.setdefault(record["table"], [])
-                own.append(Image(image, image, later))
-                if not other or moved:
-                    own.append(Image(image, None, later, moved and image is before))
+        plan = done.get(_place(record), {"refused": "not chosen", "skipped": False})
+        told = record["pos"] > stop.pos, plan["refused"] is None, plan["skipped"]
+        one = Change(record["pos"], record["before"], record["after"], *told)
+        found.setdefault(record["table"], []).append(one)
     return found
+
+
+def _place(one: Mapping[str, Any]) -> tuple[Any, ...]:
+    return one["table"], one["pos"], one["inner"], one["row"]
 
 
 def _verdict(verdict: str) -> str:

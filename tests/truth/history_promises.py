@@ -10,17 +10,19 @@ mark and a later one, and compared by key in tables of the same definition at al
 
 ``refuse``: what those changes touched, and later ones did not, is as at the mark; all else is as
 it was before the script. A cell, or row, that both touched is not undone: the change was refused.
-``skip``: likewise, but a change may be left out, so that each cell is of the one time or the other;
-a row whose key the changes made or moved may be as it was between them.
+``skip``: likewise, but a change may be left out, so that each cell is of the one time or the other,
+or as a change that was left out left it.
 ``cascade``: all that the changes touched is as at the mark, whatever came later, and what nobody
-touched is as it was; what was only touched later may be of any of the times, those between the
-changes of one statement included.
-``force``: all that the changes touched is as at the mark; all else is as it was before the script.
-A row that gets its old key back may keep what later changes set in it.
+touched is as it was; what was only touched later is as it was before the script, or before a later
+change that was undone as well (or at any time since, where a foreign key acted below the log).
+``force``: all that the changes touched is as at the mark, all else as it was before the script.
 ``merge``: a cell that later changes touched, or nobody, is as it was before the script; one that
 only the changes touched is as at the mark, or as it was: it may belong to a key of which a later
 change touched another column, or a later change may have put its value back. A row that was not
-there at one of the times, or had another key, is there or not as at the mark, or before the script.
+there at one of the times, or had another key, is there or not as at the mark, or before the script,
+with cells of these times.
+
+A row is followed through changes of its key: one that gets its key back is compared with itself.
 """
 
 from __future__ import annotations
@@ -32,25 +34,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from binlogkit_fixtures.manifest import Table
+from tests.truth.history_rows import Cells, Change, Followed, Key, completed, key_of, keyed
 
 _COMMENT = re.compile(r"COMMENT(?:=| )'(\w+)'")
 _INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
 
-Cells = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """A row in an event: ``of``, by which it is found, ``row`` or None if it was not there then.
-
-    ``later``: whether the event comes after the changes that are undone; ``moved``: whether the row
-    has another key then.
-    """
-
-    of: Cells
-    row: Cells | None
-    later: bool
-    moved: bool = False
+_STRUCK = re.compile(r" ON (?:DELETE|UPDATE) (?:CASCADE|SET NULL)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,52 +137,127 @@ def between(
     start: Mark,
     stop: Mark,
     tables: Mapping[str, Table],
-    images: Mapping[str, Sequence[Image]],
+    changes: Mapping[str, Sequence[Change]],
 ) -> Iterator[str]:
-    """What a mode does not promise of tables with one definition all the time; ``images``: those of
-    the log's events by table, since the mark."""
+    """What a mode does not promise of tables with one definition all the time; ``changes``: those
+    of the log's events by table, since the mark."""
     end = marks[-1]
-    since = [mark.tables for mark in marks if mark.step > stop.step]
+    since = [mark for mark in marks if mark.step >= start.step]
     for name, table in tables.items():
         olds = [m.tables.get(name) for m in (start, stop, end)]
         if any(o is None or o.create != table.create for o in olds) or not table.primary_key:
             continue
-        times = [_keyed(t) for t in (*olds, table) if t is not None]
-        later = [_keyed(t[name]) for t in since if name in t and t[name].create == table.create]
-        for key in sorted(set().union(*times), key=repr):
-            a, b, c, now = (t.get(key) for t in times)
-            own = [image for image in images.get(name, ()) if _key(image.of, table) == key]
-            others = [*(t.get(key) for t in later), *(i.row for i in own if i.later)]
-            between_them = [i.row for i in own if not i.later]
-            if a is not None and b is not None and c is not None and now is not None:
-                for column in a:
-                    cells = a[column], b[column], c[column]
-                    some = [r[column] for r in others if r is not None and column in r]
-                    if now[column] not in _promised(mode, *cells, some):
-                        yield f"{name} {key} {column}: {now[column]!r}; it was {cells}"
-            elif mode == "merge":
-                if (now is None) not in {one is None for one in _promised("skip", a, b, c, others)}:
-                    yield f"{name} {key}: {now}; it was {[a, b, c]}"
-            elif mode == "skip" and now in between_them:
-                pass
-            elif (
-                mode == "force"
-                and a is not None
-                and now is not None
-                and any(i.moved for i in own if not i.later)
-            ):
-                some = [i.row for i in images[name] if i.later and i.row is not None]
-                for column in a:
-                    if now[column] not in [r[column] for r in (a, *some) if column in r]:
-                        yield f"{name} {key} {column}: {now[column]!r}; it was {a[column]!r}"
-            elif now not in _promised(mode, a, b, c, others):
-                yield f"{name} {key}: {now}; it was {[a, b, c]}"
+        said = [(m.pos, m.tables.get(name)) for m in since]
+        rows = Rows(
+            [keyed(t) for t in (*olds, table) if t is not None],
+            table,
+            [*completed(changes.get(name, ()), table, said)],
+            [t for m in since if m.step > stop.step and (t := m.tables.get(name)) is not None],
+        )
+        for text in rows.broken(mode):
+            yield f"{name} {text}"
+
+
+class Rows:
+    """Rows of a table by their keys, at four ``times``: at the mark, after the changes, before the
+    script and after it. ``changes``: in its events, since the mark; ``later``: the table at marks
+    after the changes."""
+
+    def __init__(
+        self,
+        times: Sequence[Mapping[Key, Cells]],
+        table: Table,
+        changes: Sequence[Change],
+        later: Sequence[Table],
+    ) -> None:
+        self.start, self.stop, self.end, self.now = times
+        self.table = table
+        self.chosen = Followed.of(self.start, (c for c in changes if not c.later), table)
+        self.since = Followed.of(self.stop, (c for c in changes if c.later), table)
+        self._left = [c for c in changes if c.left and not c.later]
+        self._undone = [c for c in changes if c.undone and c.later]
+        struck = _STRUCK.search(table.create) is not None
+        self._unlogged = [keyed(t) for t in later if struck and t.create == table.create]
+
+    def broken(self, mode: str) -> Iterator[str]:
+        """What a mode does not promise."""
+        for key in sorted({*self.start, *self.stop, *self.end, *self.now}, key=repr):
+            now, old = self.now.get(key), self._row(key)
+            other = mode in ("skip", "merge") and self.chosen.now.get(key) != key
+            if now is None or None in old or other:  # another row may have the key then
+                if not self._may_be(mode, key, now):
+                    yield f"{key}: {now}; it was {old}"
+                continue
+            for column in now:
+                cells = [row[column] for row in old if row is not None]
+                if now[column] not in self._cells(mode, key, column, cells):
+                    yield f"{key} {column}: {now[column]!r}; it was {cells}"
+
+    def _row(self, key: Key) -> tuple[Cells | None, ...]:
+        """A row of the mark at the three times, under the keys that it has then; one that is there
+        only since by its key."""
+        if key not in self.start:
+            return None, self.stop.get(key), self.end.get(key)
+        behind = self.chosen.now.get(key)
+        last = None if behind is None else self.since.now.get(behind)
+        return (
+            self.start[key],
+            None if behind is None else self.stop.get(behind),
+            None if last is None else self.end.get(last),
+        )
+
+    def _cells(self, mode: str, key: Key, column: str, cells: Sequence[Any]) -> Sequence[Any]:
+        """What a cell may be that was there all the time."""
+        if mode == "force" and column in self.chosen.set.get(key, ()):
+            return cells[:1]
+        start, stop, end = cells
+        later = [row[column] for row in self._others(key) if row is not None and column in row]
+        found = _promised(mode, start, stop, end, later)
+        return [*found, *(row.get(column) for row in self._rows_left(mode, key))]
+
+    def _rows_left(self, mode: str, key: Key) -> list[Cells]:
+        """A row as changes that were left out left it."""
+        rows = [c.after for c in self._left if mode == "skip" and c.after is not None]
+        return [row for row in rows if key_of(row, self.table) == key]
+
+    def _others(self, key: Key) -> list[Cells | None]:
+        """A row before later changes that are undone as well, and where these may be unlogged."""
+        found = [rows.get(key) for rows in self._unlogged]
+        for one in self._undone:
+            before, after = self._keys(one)
+            if key in (before, after):
+                found.append(one.before if key == before else None)
+        return found
+
+    def _keys(self, one: Change) -> list[Key | None]:
+        """A row's key before and after a change."""
+        return [None if r is None else key_of(r, self.table) for r in (one.before, one.after)]
+
+    def _may_be(self, mode: str, key: Key, now: Cells | None) -> bool:
+        """Whether a row may be so, or be missing, that was not there at one of the times."""
+        old = self.start.get(key), self.stop.get(key), self.end.get(key)
+        if mode == "force" and key in self.start and key not in self.chosen.now:
+            return now == old[0]
+        if now in _promised(mode, *old, self._others(key)):
+            return True
+        left = self._rows_left(mode, key)
+        if now is None:
+            went = mode == "skip" and any(
+                before == key != after for before, after in map(self._keys, self._left)
+            )
+            return went or (mode == "merge" and None in old[::2] and old[0] != old[1])
+        rows = [*left, old[2]] if left else []
+        if mode == "merge":
+            rows += [*_promised("skip", *old, ()), *self._row(key)[::2]]
+        return bool(rows) and all(
+            any(row is not None and row.get(c) == v for row in rows) for c, v in now.items()
+        )
 
 
 def _promised(mode: str, start: Any, stop: Any, end: Any, later: Sequence[Any]) -> Sequence[Any]:
     """What may be afterwards, of a cell or a row; see the module."""
     if start == stop:
-        return [start, end, *later] if mode == "cascade" else [end]
+        return [end, *later] if mode == "cascade" else [end]
     if mode == "merge" and stop != end:
         return [end]
     if mode in ("skip", "merge"):
@@ -201,11 +265,3 @@ def _promised(mode: str, start: Any, stop: Any, end: Any, later: Sequence[Any]) 
     if mode == "refuse" and stop != end:
         return []
     return [start]
-
-
-def _keyed(table: Table) -> dict[Any, Cells]:
-    return {_key(row, table): row for row in table.records()}
-
-
-def _key(row: Cells, table: Table) -> tuple[Any, ...]:
-    return tuple(row.get(k) for k in table.primary_key)

@@ -1,0 +1,113 @@
+"""What the campaign of histories calls a broken promise of undo, and what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from binlogkit_fixtures.manifest import Column, Table
+from tests.truth.history_promises import Mark, between
+from tests.truth.history_rows import Cells, Change
+
+Row = tuple[int, int, int]
+_NAMES = ("id", "v", "w")
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    columns = tuple(Column(name, "int", None, None, True, None, False) for name in _NAMES)
+    return Table(columns, ("id",), "InnoDB", "CREATE TABLE t", tuple(rows))
+
+
+def _change(pos: int, before: Row | None, after: Row | None, done: str, *, later: bool) -> Change:
+    old, new = (None if r is None else dict(zip(_NAMES, r, strict=True)) for r in (before, after))
+    return Change(pos, old, new, later, done == "undone", done == "left")
+
+
+def _move(done: str) -> Change:
+    return _change(1, (1, 1, 1), (2, 1, 1), done, later=False)
+
+
+#: The mode, changes with the rows before and after them, rows afterwards, and whether the mode
+#: promises them; the first change is chosen, and others up to position 5.
+CASES: dict[str, tuple[str, list[Change], list[Row], bool]] = {
+    "force keeps later cells of a row that gets its key back": (
+        "force", [_move("undone"), _change(9, (2, 1, 1), (2, 5, 1), "", later=True)],
+        [(1, 5, 1)], True,
+    ),
+    "force loses a later cell of such a row": (
+        "force", [_move("undone"), _change(9, (2, 1, 1), (2, 5, 1), "", later=True)],
+        [(1, 1, 1)], False,
+    ),
+    "force gives such a row another row's value": (
+        "force", [_move("undone"), _change(8, None, (7, 6, 6), "", later=True),
+                  _change(9, (2, 1, 1), (2, 5, 1), "", later=True)],
+        [(1, 6, 1), (7, 6, 6)], False,
+    ),
+    "force sets back what came back by itself and was set later": (
+        "force", [_change(1, (1, 1, 1), (1, 2, 1), "undone", later=False),
+                  _change(2, (1, 2, 1), (1, 1, 1), "undone", later=False),
+                  _change(9, (1, 1, 1), (1, 5, 1), "", later=True)],
+        [(1, 1, 1)], True,
+    ),
+    "skip leaves a row between two changes": (
+        "skip", [_move("left"), _change(2, (2, 1, 1), (3, 1, 1), "undone", later=False),
+                 _change(9, None, (1, 4, 4), "", later=True)],
+        [(1, 4, 4), (2, 1, 1)], True,
+    ),
+    "skip leaves a row between two changes that it undoes": (
+        "skip", [_move("undone"), _change(2, (2, 1, 1), (3, 1, 1), "undone", later=False)],
+        [(2, 1, 1)], False,
+    ),
+    "skip leaves a row as no change left it": (
+        "skip", [_move("left"), _change(2, (2, 1, 1), (3, 1, 1), "undone", later=False),
+                 _change(9, None, (1, 4, 4), "", later=True)],
+        [(1, 4, 4), (2, 8, 1)], False,
+    ),
+    "cascade leaves a row between later changes": (
+        "cascade", [_change(1, (1, 1, 1), (1, 2, 1), "undone", later=False),
+                    _change(8, (1, 2, 1), (1, 2, 7), "", later=True),
+                    _change(9, (1, 2, 7), (1, 2, 8), "undone", later=True)],
+        [(1, 1, 7)], True,
+    ),
+    "cascade undoes a later change that it did not choose": (
+        "cascade", [_change(1, (1, 1, 1), (1, 2, 1), "undone", later=False),
+                    _change(8, (1, 2, 1), (1, 2, 7), "", later=True)],
+        [(1, 1, 1)], False,
+    ),
+    "merge gives a row a value of no time": (
+        "merge", [_move("undone"), _change(9, (2, 1, 1), (2, 5, 1), "", later=True)],
+        [(1, 6, 1)], False,
+    ),
+    "merge keeps a later cell of a row that gets its key back": (
+        "merge", [_move("undone"), _change(9, (2, 1, 1), (2, 5, 1), "", later=True)],
+        [(1, 5, 1)], True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", CASES)
+def test_what_is_promised(what: str) -> None:
+    mode, changes, after, promised = CASES[what]
+    begin: list[Row] = [(1, 1, 1)]
+    times = [_played(begin, changes, until) for until in (0, 5, 10)]
+    marks = [Mark("b", pos, {"t": _table(rows)}, pos)
+             for pos, rows in zip((0, 5, 10), times, strict=True)]  # fmt: skip
+    broken = [*between(mode, marks, marks[0], marks[1], {"t": _table(after)}, {"t": changes})]
+    assert (not broken) == promised, broken
+
+
+def _played(rows: Sequence[Row], changes: Sequence[Change], until: int) -> list[Row]:
+    now = {*rows}
+    for change in changes:
+        if change.pos <= until:
+            if change.before is not None:
+                now.remove(_row(change.before))
+            if change.after is not None:
+                now.add(_row(change.after))
+    return sorted(now)
+
+
+def _row(cells: Cells) -> Row:
+    found, v, w = (cells[name] for name in _NAMES)
+    return found, v, w
