@@ -239,15 +239,20 @@ def test_orphans_that_a_parent_took_in(server: Server, tmp_path: Path) -> None:
     assert story.run("SELECT * FROM c") == [(6, 4)]
 
 
-#: What is undone, what came later, and whether that may have taken the value of an expression.
-EXPRESSIONS: dict[str, tuple[str, str, bool]] = {
-    "a row in its place": ("DELETE FROM x WHERE id = 1", "INSERT INTO x VALUES (9, 'a', 1)", True),
-    "another value": (
-        "UPDATE x SET v = 'd' WHERE id = 1", "UPDATE x SET v = 'a' WHERE id = 2", True,
+#: What is undone, what came later, and in which modes that is refused: the value of an expression
+#: may be taken.
+EXPRESSIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "a row in its place": (
+        "DELETE FROM x WHERE id = 1", "INSERT INTO x VALUES (9, 'a', 1)", ("refuse", "force"),
     ),
-    "another column": (
-        "UPDATE x SET v = 'd' WHERE id = 1", "UPDATE x SET w = 5 WHERE id = 2", False,
+    "another row": (
+        "UPDATE x SET v = 'd' WHERE id = 1", "UPDATE x SET v = 'a' WHERE id = 2",
+        ("refuse", "force"),
     ),
+    "the row itself": (
+        "UPDATE x SET v = 'd' WHERE id = 1", "UPDATE x SET v = 'e' WHERE id = 1", ("refuse",),
+    ),
+    "another column": ("UPDATE x SET v = 'd' WHERE id = 1", "UPDATE x SET w = 5 WHERE id = 2", ()),
 }  # fmt: skip
 
 
@@ -255,7 +260,7 @@ EXPRESSIONS: dict[str, tuple[str, str, bool]] = {
 @pytest.mark.gate(1)
 def test_unique_keys_over_expressions(server: Server, what: str, tmp_path: Path) -> None:
     """Scripts ended with the server's error 1062."""
-    done, later, taken = EXPRESSIONS[what]
+    done, later, refused = EXPRESSIONS[what]
     story = Story(server, tmp_path, "texts")
     made = "CREATE TABLE x (id INT PRIMARY KEY, v VARCHAR(9), w INT, UNIQUE KEY i ((LOWER(V))))"
     if server.version.startswith("5.7"):  # before 8.0.13
@@ -267,15 +272,58 @@ def test_unique_keys_over_expressions(server: Server, what: str, tmp_path: Path)
     story.run(done)
     stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
     story.run(later)
-    (plan,) = story.log().undo(start_position=story.pos, stop_position=stop)
-    assert str(plan["refused"]).startswith("a later change depends on it (") == taken
-    verdict = story.undo(stop_position=stop)[-1]
-    if not taken:
+    for mode in ("refuse", "force"):
+        (plan,) = story.log().undo(start_position=story.pos, stop_position=stop, mode=mode)
+        told = str(plan["refused"]).startswith("a later change depends on it (")
+        assert told == (mode in refused), mode
+    verdict = story.undo(stop_position=stop, mode="force")[-1]
+    if "force" not in refused:
         assert verdict == "committed"
+        assert story.run("SELECT v FROM x WHERE id = 1") == [("A",)]
         return
     assert verdict.startswith("nothing to commit")
     assert story.undo()[-1] == "committed"
     assert story.run("SELECT * FROM x ORDER BY id") == [(1, "A", 1), (2, "B", 2), (3, "C", 3)]
+
+
+#: What foreign keys did later to a row that is to be overwritten, without logging it, and whether
+#: its change can still be undone by its key.
+BELOW: dict[str, tuple[tuple[str, ...], bool]] = {
+    "deleted": (("DELETE FROM s WHERE id = 1",), False),
+    "deleted by way of another row": (("DELETE FROM s WHERE id = 2",), False),
+    "another row deleted": (
+        ("UPDATE s SET v = 8 WHERE id = 4", "DELETE FROM s WHERE id = 5"), True,
+    ),
+    "a row above updated": (
+        ("UPDATE s SET v = 8 WHERE id = 4", "UPDATE s SET v = 7 WHERE id = 1"), True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BELOW)
+@pytest.mark.gate(1)
+def test_force_refuses_rows_that_foreign_keys_took(
+    server: Server, what: str, tmp_path: Path
+) -> None:
+    """Scripts rolled back without a reason."""
+    later, there = BELOW[what]
+    story = Story(server, tmp_path, "below")
+    story.run(
+        "CREATE TABLE s (id INT PRIMARY KEY, up INT, v INT, FOREIGN KEY (up) REFERENCES s (id) "
+        "ON DELETE CASCADE)",
+        "INSERT INTO s VALUES (1, NULL, 1), (2, 1, 2), (3, 2, 3), (4, 3, 4), (5, 1, 5)",
+    )
+    story.mark()
+    story.run("UPDATE s SET v = 9 WHERE id = 4")
+    stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
+    story.run(*later)
+    (plan,) = story.log().undo(start_position=story.pos, stop_position=stop, mode="force")
+    reason = str(plan["refused"])
+    assert (reason == "None") == there
+    assert there or reason.startswith("a later change depends on it ("), reason
+    if there:
+        assert story.undo(stop_position=stop, mode="force")[-1] == "committed"
+        assert story.run("SELECT v FROM s WHERE id = 4") == [(4,)]
 
 
 @pytest.mark.parametrize("alter", ["CHANGE v n INT", "ADD n INT DEFAULT 5", "ADD n INT FIRST"])

@@ -140,6 +140,31 @@ class Children:
         return placed
 
 
+def went_later(
+    log: Streams,
+    tables: Iterable[TableId],
+    changes: Sequence[pa.RecordBatch],
+    sources: frozenset[str],
+    boundaries: Sequence[Boundary],
+) -> list[pa.RecordBatch]:
+    """What foreign keys did to rows of these tables with some changes, without being logged, as
+    changes of the tables."""
+    from binlogkit.analyses.undoing.followed import later_names
+
+    point, places, later_name = Point(log, {}), _places(changes, ()), later_names(boundaries)
+    names = sorted(tables)
+    asked = [written_table_name(*name) for name in names]
+    given: TableArgs = {"source": sorted(sources)}
+    states = States(log, asked, [point], given, keep_cascaded=True)
+    found: list[pa.RecordBatch] = []
+    for name, table in zip(names, asked, strict=True):
+        states.at(point, table)
+        for done in states.cascaded.get(name, ()):
+            if later_name(done) == name:
+                found += _cascaded(done, places)
+    return [batch for batch in found if batch.num_rows]
+
+
 def written_below(
     boundaries: Sequence[Boundary], definitions: Iterable[TableDefinition]
 ) -> list[Boundary]:

@@ -120,6 +120,26 @@ class Others:
         found |= {name for name, engine in engines.items() if engine.upper() != _INNODB}
         return found | {self._last(name, b.seq - 1) for name in found for b in self._renames}
 
+    def below(self, overwritten: Integers, chosen: Sequence[pa.RecordBatch]) -> bool:
+        """Add what foreign keys did to the rows of some chosen changes with other changes, without
+        being logged; whether there is any."""
+        from binlogkit.log.undoing.cascaded import went_later
+
+        children = {key.child for key in self._keys() if self._struck and key.cascades}
+        tables = {
+            self._last(table_of(batch), int(seqs[0]))
+            for batch in chosen
+            if len(seqs := np.intersect1d(batch["seq"], overwritten))
+        }
+        if self._read is None or children.isdisjoint(tables):
+            return False
+        read = self._read
+        found = went_later(
+            self._log, children & tables, read, self._wanted.sources, self._boundaries
+        )
+        self._read = [*read, *map(self._marked, found)]
+        return bool(found)
+
     def changes(self, seqs: Integers) -> list[pa.RecordBatch]:
         """Some of the other changes, as they were read."""
         import pyarrow as pa

@@ -197,6 +197,8 @@ class Selection:
         stay = staying(Plans(first_made, backwards=True), whole=self._by_transaction and not merge)
         if len(stay):
             found = others.dependences(children.changes, children.unlogged, stay)
+        if mode == "force" and others.below(found.overwritten, self.changes):
+            found = others.dependences(children.changes, children.unlogged, stay)
         blocked = Blocked.of(found, mode, stay)
         made = Undo(make(_refused(kept, wanted, events), blocked=blocked), backwards=True)
         drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")

@@ -33,7 +33,7 @@ class Links:
     ``chain``: its number; ``change``: the number of the change; ``before``: whether later ones of
     the chain depend on it; ``after``: whether it depends on earlier ones. ``columns``: what of an
     update later ones depend on: what it set these columns to; None: on all of the change; ``by``:
-    likewise the columns by which they depend.
+    likewise the columns by which they depend; ``maybe``: of what is not certain, what it may be.
     """
 
     kind: int
@@ -43,11 +43,13 @@ class Links:
     after: Flags
     columns: tuple[str, ...] | None = None
     by: tuple[str, ...] | None = None
+    maybe: int = UNKNOWN
 
     @classmethod
     def of(
         cls, kind: int, chain: Integers, order: Integers, change: Integers, before: Flags,
         after: Flags, columns: Iterable[str] | None = None, by: Iterable[str] | None = None,
+        maybe: int = UNKNOWN,
     ) -> Links:  # fmt: skip
         """Places in any order; chains without consequences are left out. ``by`` is by default the
         same as ``columns``."""
@@ -60,8 +62,13 @@ class Links:
         sort = np.lexsort((order, chain))
         return cls(
             kind, chain[sort], change[sort], before[sort], after[sort], named,
-            named if by is None else tuple(by),
+            named if by is None else tuple(by), maybe,
         )  # fmt: skip
+
+    @property
+    def same_row(self) -> bool:
+        """Whether it is only for their row that later changes depend, or may depend."""
+        return {self.kind, self.maybe} <= {SAME_ROW, UNKNOWN}
 
     def ahead(self, marked: Flags) -> Integers:
         """For each place the next marked one in its chain; -1 for none."""

@@ -14,8 +14,6 @@ from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.chains import (
     KINDS,
-    SAME_ROW,
-    UNKNOWN,
     Links,
     Reached,
     conflicting,
@@ -23,7 +21,12 @@ from binlogkit.analyses.undoing.dependents.chains import (
 )
 from binlogkit.analyses.undoing.dependents.gathered import BELOW, PLACE, Gathered
 from binlogkit.analyses.undoing.dependents.left import left
-from binlogkit.analyses.undoing.dependents.links import all_links, of_equal_rows, of_moves
+from binlogkit.analyses.undoing.dependents.links import (
+    all_links,
+    of_equal_rows,
+    of_expression,
+    of_moves,
+)
 from binlogkit.analyses.undoing.dependents.merged import Later, merged
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import arrow_schema, fields
@@ -51,7 +54,7 @@ class Dependences:
 
     Both as :data:`DEPENDENCES`, in log order, each with the ``seq`` of its rows. ``overwritten``:
     by ``seq``, chosen changes of tables with a key whose only dependents are changes of the same
-    row, certain or possible, that left its key: nothing else prevents undoing them. ``later``: of
+    row that left its key, or what may be such: nothing else prevents undoing them. ``later``: of
     the mode merge, by table and column, what later changes left in rows of chosen ones; its
     conflicts are only those that are not undone at all. ``left``: by table and column, what the log
     leaves of the rows of the conflicts, where that is certain.
@@ -119,10 +122,12 @@ def dependences(
             *_table(changes, unit, reached, stays), conflicts, seqs, np.zeros(0, np.int64), later,
             dict(left(changes, seqs, unsure)),
         )  # fmt: skip
-    others = [link for link in fixed if link.kind not in (SAME_ROW, UNKNOWN)]
-    moves = [of_moves(events) for events in changes.tables.values() if events.key]
-    hard = conflicting([*others, *equal, *moves], unit, stays, wanted)
-    only = (blocked.there & wanted & ~hard.there)[unit]
+    hard = [*equal, *(link for link in fixed if not link.same_row)]
+    for events in (one for one in changes.tables.values() if one.key):
+        hard.append(of_moves(events))
+        hard += [of_expression(events, read, elsewhere=True) for read in events.expressions]
+    barred = conflicting(hard, unit, stays, wanted)
+    only = (blocked.there & wanted & ~barred.there)[unit]
     conflicts, seqs = _table(changes, unit, blocked, wanted)
     return Dependences(
         *_table(changes, unit, reached, stays), conflicts, seqs, np.unique(changes.seq[only]),

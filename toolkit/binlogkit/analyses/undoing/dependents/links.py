@@ -119,34 +119,41 @@ def _matched(
     yield Links.of(kind, codes, order[which], number[which % size], ~taking, taking, key)
     lacks, some = missing & ~null, ~null
     give, take = np.append(gives_up, np.zeros(size, bool)), np.append(np.zeros(size, bool), takes)
-    yield from _unknown(order, np.append(number, number), give, take, lacks, some, key, key)
+    yield from _unknown(kind, order, np.append(number, number), give, take, lacks, some, key, key)
 
 
 def _unknown(
-    order: Integers, number: Integers, source: Flags, target: Flags, lacks: Flags, some: Flags,
-    columns: Sequence[str], by: Sequence[str],
+    maybe: int, order: Integers, number: Integers, source: Flags, target: Flags, lacks: Flags,
+    some: Flags, columns: Sequence[str], by: Sequence[str],
 ) -> Iterator[Links]:  # fmt: skip
     """Places that may depend on any before them, since one of the two values is not known.
 
     ``lacks``: where the value is not known; ``some``: where it is not NULL, or not known;
-    ``columns``, ``by``: see :class:`Links`.
+    ``maybe``, ``columns``, ``by``: see :class:`Links`.
     """
     for before, after in ((source & lacks, target & some), (source & some, target & lacks)):
         which = np.flatnonzero(before | after)
         one = np.zeros(len(which), np.int64)
         yield Links.of(
-            UNKNOWN, one, order[which], number[which], before[which], after[which], columns, by
-        )
+            UNKNOWN, one, order[which], number[which], before[which], after[which], columns, by,
+            maybe,
+        )  # fmt: skip
 
 
-def of_expression(events: TableChanges, read: Sequence[str]) -> Links:
+def of_expression(events: TableChanges, read: Sequence[str], *, elsewhere: bool = False) -> Links:
     """A change may use a value of a unique key over an expression that an earlier one freed.
 
-    ``read``: the key's columns; nobody here computes its values.
+    ``read``: the key's columns; nobody here computes its values. ``elsewhere``: only where that is
+    another row's change.
     """
     moved = changed_unit(events, read)
     gives_up = events.was & (~events.now | moved)
     takes = events.now & (~events.was | moved)
+    if elsewhere and takes.any():
+        last = np.flatnonzero(takes)[-1]
+        own = events.life == events.life[last]
+        others = np.flatnonzero(takes & ~own).max(initial=-1)
+        gives_up = gives_up & (np.where(own, others, last) > np.arange(events.size))
     one, number = np.zeros(events.size, np.int64), events.first + np.arange(events.size)
     return Links.of(UNKNOWN, one, np.arange(events.size), number, gives_up, takes, read, read)
 
@@ -192,11 +199,12 @@ def of_reference(
         sources[before], targets[after] = flags[before], flags[after]
         source, target = np.concatenate(sources), np.concatenate(targets)
         which = np.flatnonzero((source | target) & known)
-        units = [(key.referenced, key.columns)[place > 1] for place in (before, after)]
+        of, by = ((key.referenced, key.columns)[place > 1] for place in (before, after))
         yield Links.of(
-            kind, codes[which], seq[which], number[which], source[which], target[which], *units
+            kind, codes[which], seq[which], number[which], source[which], target[which], of, by
         )
-        yield from _unknown(seq, number, source, target, missing & ~null, ~null, *units)
+        lacks = missing & ~null
+        yield from _unknown(kind, seq, number, source, target, lacks, ~null, of, by)
 
     yield from chains(CHILD, 1, 3, sides)
     yield from chains(PARENT, 2, 0, sides)
@@ -206,12 +214,17 @@ def of_reference(
         yield from chains(UNKNOWN, 1, 2, [goes, comes & parent.was, child.was, refers])
 
 
-def of_distant(above: TableChanges, child: TableChanges) -> Links:
-    """Deleting rows of a table may delete any row of ``child``, by unlogged cascades."""
+def of_distant(
+    above: TableChanges, child: TableChanges, referenced: Iterable[Sequence[str]]
+) -> Links:
+    """Deleting rows of a table, or changing what others refer to (``referenced``), may delete or
+    change any row of ``child``, by unlogged cascades."""
     size = child.size
+    moved = [changed_unit(above, columns) for columns in referenced]
+    strikes = above.was & np.logical_or.reduce([~above.now, *moved])
     number = np.append(child.first + np.arange(size), above.first + np.arange(above.size))
     before = np.append(child.now, np.zeros(above.size, bool))
-    after = np.append(np.zeros(size, bool), above.was)
+    after = np.append(np.zeros(size, bool), strikes)
     one = np.zeros(len(number), np.int64)
     return Links.of(UNKNOWN, one, np.append(child.seq, above.seq), number, before, after)
 
@@ -273,7 +286,8 @@ def all_links(
         found += of_reference(key, parent, child, struck=struck and key.cascades)
     for above, name in _distant(references) if struck else ():
         if above in tables and name in tables:
-            found.append(of_distant(tables[above], tables[name]))
+            by = [key.referenced for key in references if key.parent == above and key.cascades]
+            found.append(of_distant(tables[above], tables[name], by))
     return [links for links in found if len(links.chain)]
 
 
