@@ -71,9 +71,8 @@ class Others:
         below = {id(batch) for batch in went}
         own = [batch for batch in chosen if batch.num_rows and id(batch) not in below]
         keys = self._keys()
-        seqs = np.unique(
-            np.concatenate([np.zeros(0, np.int64), *(np.asarray(b["seq"]) for b in own)])
-        )
+        gone = [np.asarray(batch["seq"]) for batch in (*own, *went)]
+        seqs = np.unique(np.concatenate([np.zeros(0, np.int64), *gone]))
         if self._read is None:
             self._read = list(self._others(keys, [*own, *went], seqs))
         rest = [_without(batch, seqs) for batch in self._read]
@@ -88,8 +87,7 @@ class Others:
             for b in self._boundaries
             if b.action == "create" and not b.conditional
         }
-        gone = np.concatenate([seqs, *(np.asarray(batch["seq"]) for batch in went)])
-        back = np.setdiff1d(gone, () if stay is None else stay)
+        back = np.setdiff1d(seqs, () if stay is None else stay)
         return dependences(
             Gathered(named, self._definitions), keys, back,
             struck=self._struck, complete=frozenset() if self._gaps else frozenset(begun),

@@ -134,6 +134,7 @@ class Selection:
         ``mode``: what to do if others depend on them; ``made_again``: dropped tables that exist
         again, without rows.
         """
+        import numpy as np
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -195,6 +196,8 @@ class Selection:
         merge = mode == "merge"
         first_made = make(blocked=Blocked.of(found, mode, NONE)) if merge else make()
         stay = staying(Plans(first_made, backwards=True), whole=self._by_transaction and not merge)
+        if merge:  # those are found again, with the reason
+            stay = np.setdiff1d(stay, found.conflicting)
         if len(stay):
             found = others.dependences(children.changes, children.unlogged, stay)
         if mode == "force" and others.below(found.overwritten, self.changes):
