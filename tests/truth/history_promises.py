@@ -248,6 +248,8 @@ class Rows:
             return went or (mode == "merge" and None in old[::2] and old[0] != old[1])
         rows = [*left, old[2]] if left else []
         if mode == "merge":
+            came = [k for k, b in self.chosen.now.items() if self.since.now.get(b) == key]
+            rows += [self.start[k] for k in came]
             rows += [*_promised("skip", *old, ()), *self._row(key)[::2]]
         return bool(rows) and all(
             any(row is not None and row.get(c) == v for row in rows) for c, v in now.items()

@@ -83,6 +83,11 @@ CASES: dict[str, tuple[str, list[Change], list[Row], bool]] = {
         "merge", [_move("undone"), _change(9, (2, 1, 1), (2, 5, 1), "", later=True)],
         [(1, 5, 1)], True,
     ),
+    "merge gives a row its old cell under its new key": (
+        "merge", [_change(1, (1, 1, 1), (1, 2, 1), "undone", later=False),
+                  _change(9, (1, 2, 1), (2, 2, 1), "", later=True)],
+        [(2, 1, 1)], True,
+    ),
 }  # fmt: skip
 
 
