@@ -19,12 +19,13 @@ from binlogkit.spark.landing import (
     current,
     current_tables,
     erase,
+    expire,
     keep_current,
     land,
     landed,
 )
 from binlogkit.spark.landing.dead_files import under_way
-from binlogkit.spark.landing.erasure import _hit
+from binlogkit.spark.landing.erasure import _hit, _values
 from binlogkit.spark.landing.store import place_of
 from binlogkit_fixtures import golden
 from tests.spark.landing.steps import STEPS, at_step
@@ -211,13 +212,43 @@ def test_statements_with_their_values_go(tmp_path: Path) -> None:
     assert hit.to_pylist() == [statements[i].as_py() for i in (0, 1, 2, 4, 5)]
 
 
+def test_texts_are_looked_for_in_bytes_and_documents() -> None:
+    rows = pa.table({
+        "_query": ["not of the row"], "mail": [b"ann@example.org"], "key": [b"\xff\xfe no text"],
+        "doc": ['{"name": "Ann B\\u00e9", "n": [12345, {"tags": ["golfer", "abc"]}]}'],
+        "text": ["{no document"], "short": ["abc"], "nothing": pa.nulls(1, pa.string()),
+    })  # fmt: skip
+    whole = rows["doc"][0].as_py()
+    assert {*_values(rows)} == {"ann@example.org", whole, "Ann Bé", "golfer", "{no document"}
+
+
 def test_other_names_of_the_table_are_told(tmp_path: Path) -> None:
+    """Those that have landed, unless they are named, too."""
     case = golden.case("8.0-row-full", "ddl")
-    land(None, case.binlogs, tmp_path, current=True)
-    done = erase(tmp_path, [("evolve.item", {"id": "1"})])
-    assert "evolve.item was called evolve.other before: erase its rows there, too" in done.told
+    land(None, case.binlogs, tmp_path)
+    done = erase(tmp_path, [("evolve.item", {"id": 1})])
+    assert done.told == ["evolve.item was called evolve.other before: erase its rows there, too"]
+    done = erase(tmp_path, [("evolve.item", {"id": 1}), ("evolve.other", {"id": 1})])
+    assert (done.told, done.rows["evolve.other"] > 0) == ([], True)
     with pytest.raises(UsageError, match="has no column title in all of its versions"):
         erase(tmp_path, [("evolve.item", {"title": "x"})])
+
+
+def test_rows_that_wait_are_told(tmp_path: Path) -> None:
+    case = golden.case("5.7-row-no-gtid", "transactions")
+    land(None, case.binlogs[1], tmp_path)
+    with pytest.raises(InputError, match=r"changes of bank\.account wait and have not landed"):
+        erase(tmp_path, [("bank.account", {"id": 1})])
+    land(None, case.binlogs, tmp_path)
+    assert erase(tmp_path, [("bank.account", {"id": 1})]).rows["bank.account"]
+
+
+def test_current_rows_whose_changes_have_expired(tmp_path: Path) -> None:
+    expire(lake_of(tmp_path), 0)
+    done = erase(tmp_path, [ROW, ORDERS])
+    assert (done.rows["shop.customers"], done.current["shop.customers"]) == (0, 1)
+    assert done.current["shop.orders"] > 1
+    assert not holding(tmp_path, VALUES)
 
 
 def test_nobody_erases_while_rows_are_merged(tmp_path: Path) -> None:
@@ -257,7 +288,7 @@ def test_what_is_asked_wrongly(tmp_path: Path) -> None:
         (("shop.nothing", {"id": "1"}), "shop.nothing has not landed there"),
         (("shop.customers", {}), "no column is named"),
         (("shop.customers", {"nothing": "1"}), "has no column nothing"),
-        (("shop.customers", {"id": "x"}), "id is no 'x'"),
+        (("shop.customers", {"id": "x"}), "id=x: id is int unsigned, compared with a number"),
         (("shop.customers", {"email": "x"}), "email is masked"),
         (("customers", {"id": "1"}), "names no database"),
     ):

@@ -16,6 +16,7 @@ from binlogkit.frames.flat_cells import CELLS_TYPE
 from binlogkit.spark.landing.named_rows import Named, Searched, match, without
 from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.rewriting import stored
+from binlogkit.spark.landing.sought import Sought
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.splits.changelog import SEQUENCE_BYTES
 
@@ -58,7 +59,7 @@ def read(path: Path) -> bytes:
 
 
 def named(place: Folder, value: int, *, key: bool = True) -> Searched:
-    return Searched("shop.t", place, (Named({"id": pa.scalar(value)}, key),))
+    return Searched("shop.t", place, (Named({"id": Sought(value, ("integer",))}, key),))
 
 
 def left(searched: Searched) -> list[tuple[int, str]]:

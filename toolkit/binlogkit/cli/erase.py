@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import re
 
 import click
 
@@ -12,7 +12,10 @@ from binlogkit.cli.sources import pairs_of
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.errors import UsageError
+from binlogkit.rows.filter_args import joined_by_commas
 from binlogkit.sources.carriers.urls import is_url
+
+_ROW = re.compile(r"(?:`((?:[^`]|``)+)`|([^`=][^=]*))=(.*)", re.DOTALL)
 
 
 @click.command("erase", cls=Command)
@@ -48,7 +51,9 @@ def command(
     asked = [(table, _values(text)) for table, text in rows]
     done = erase(landing, asked, ledger=ledger, target_options=pairs_of(target_options))
     for table, count in sorted(done.rows.items()):
-        note(f"{table}: {count} images of rows erased" if count else f"{table}: no such row")
+        now = done.current[table]
+        told = f"{count} images of changes and {now} current rows erased"
+        note(f"{table}: {told if count or now else 'no such row'}")
     if done.statements:
         told = "lost their statement (_query): it changed the erased ones, or has a text of them"
         note(f"{done.statements} rows that stay {told}")
@@ -59,12 +64,16 @@ def command(
     return FINDINGS if done.told else WELL
 
 
-def _values(text: str) -> dict[str, str]:
+def _values(text: str) -> dict[str, str | None]:
     """``COLUMN=VALUE``, joined by commas; in quotes if a comma is in it."""
-    found = {}
-    for one in next(csv.reader([text]), []):
-        column, equals, value = one.partition("=")
-        if not equals or not column:
-            raise UsageError(f"a row is given as COLUMN=VALUE, not {one!r}")
-        found[column.strip("`")] = value
+    found: dict[str, str | None] = {}
+    for one in joined_by_commas(text):
+        match = _ROW.fullmatch(one)
+        if match is None:
+            how = 'COLUMN=VALUE, "COLUMN=VALUE" in quotes if a comma is in it'
+            raise UsageError(f"a row is given as {how}, not {one!r}")
+        column = match[2] if match[1] is None else match[1].replace("``", "`")
+        if column.lower() in map(str.lower, found):
+            raise UsageError(f"{column} is named twice: give each row a --row of its own")
+        found[column] = None if match[3] == "NULL" else match[3]
     return found

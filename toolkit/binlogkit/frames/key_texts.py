@@ -6,7 +6,6 @@ a collation is not known here.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -20,6 +19,7 @@ from binlogkit.frames.arrow_types import field_facts
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.schema import CellState
 from binlogkit.frames.user_values import Misfit, as_written, pair_of
+from binlogkit.rows.filter_args import joined_by_commas
 
 _IMAGES = ("before", "after")
 
@@ -74,7 +74,7 @@ def values_of(given: Any, key: Sequence[str], table: str) -> list[Any]:
     joined by commas (``"a,b"`` in quotes where one has some). UsageError: not as many."""
     values = list(given) if isinstance(given, (tuple, list)) else [given]
     if isinstance(given, str) and len(key) > 1:
-        values = next(csv.reader([given]), [])
+        values = joined_by_commas(given)
     if len(values) != len(key):
         columns = ", ".join(map(printable, key))
         raise UsageError(

@@ -35,6 +35,8 @@ def pair_of(array: pa.Array, kind: str, value: Any) -> Pair:
     ``microseconds``."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
+    if kind == "decimal" and pa.types.is_string(array.type):  # as Spark carries long ones
+        return _by_distinct(_digits)(array, value)
     number = pa.types.is_integer(array.type) and kind in ("enum", "set")
     return _numeric(array, value) if number else _BY_KIND[kind](array, value)
 
@@ -86,6 +88,13 @@ def _numeric(array: pa.Array, value: Any) -> Pair:
         raise Misfit(f"a number of up to {DECIMAL256_DIGITS} digits")
     common = decimal_type(precision, scale)
     return array.cast(common), pa.scalar(number, common)
+
+
+def _digits(value: Any) -> str:
+    """A number in one way of writing."""
+    number = _decimal(value)
+    text = f"{number:f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) if number else "0"
 
 
 # ---- times ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
@@ -15,6 +16,7 @@ from binlogkit.sources.carriers import shown
 
 _NAMED, _LIKENESS = 3, 0.6  # of names that may be meant
 _LISTED = 20  # of those that there are
+_PART = re.compile(r'"((?:[^"]|"")*)"(?=,|\Z)|([^,]*)')
 
 
 #: A position in a log: ``"FILE:POS"`` or (file, pos); POS alone if there is one file.
@@ -75,6 +77,17 @@ def texts(name: str, value: str | Iterable[str] | None) -> list[str]:
     for item in found:
         if not isinstance(item, str):
             raise UsageError(f"{name} is a text or a list of texts, not {item!r}")
+    return found
+
+
+def joined_by_commas(text: str) -> list[str]:
+    """The parts of a text; one with a comma is in quotes, and a quote in it is doubled."""
+    found, at = [], 0
+    while at <= len(text):
+        match = _PART.match(text, at)
+        assert match is not None  # it takes any text
+        found.append(match[2] if match[1] is None else match[1].replace('""', '"'))
+        at = match.end() + 1
     return found
 
 

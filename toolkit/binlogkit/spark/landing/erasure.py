@@ -6,12 +6,14 @@ have their values, then the rows (:mod:`.named_rows`), then files and versions t
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +27,7 @@ from binlogkit.frames.fields.ledger import ERASURES
 from binlogkit.frames.flat_cells import flat_name
 from binlogkit.log.index import Index
 from binlogkit.rows.filters import written_table_name
+from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.landing.compaction import delta_folders
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import append_next, read_journal
@@ -35,6 +38,7 @@ from binlogkit.spark.landing.named_rows import (
     Matched,
     Named,
     Searched,
+    Values,
     groups,
     match,
     replaced,
@@ -45,13 +49,14 @@ from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import folders
 from binlogkit.spark.landing.rewriting import Change, Stored, forget_versions, rewrite
 from binlogkit.spark.landing.shape import current_folder, folder_of, landed_name, own_fields
+from binlogkit.spark.landing.sought import sought
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.views import write_views
 from binlogkit.spark.landing.writing import Written
 
-#: A row: its table, ``db.table``, and the values of its key's columns.
-Row: TypeAlias = tuple[str, Mapping[str, str]]
+#: A row: its table, ``db.table``, and the values of its key's columns, as ``where`` takes them.
+Row: TypeAlias = tuple[str, Mapping[str, Any]]
 _FOLDER = "erasures"
 _SHORTEST = 4  # characters of a value that is looked for in statements
 _ESCAPED = re.compile(r"[\x00\n\r\t\x08\x1a\"'\\]")  # what a statement may write otherwise
@@ -59,10 +64,12 @@ _ESCAPED = re.compile(r"[\x00\n\r\t\x08\x1a\"'\\]")  # what a statement may writ
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """The result: the erased images by table; how many other rows lost their ``statements``;
-    ``told``: what the erasure does not cover."""
+    """The result: by table how many images of changes were erased, ``rows``, and how many
+    ``current`` ones; how many other rows lost their ``statements``; ``told``: what the erasure does
+    not cover."""
 
     rows: dict[str, int]
+    current: dict[str, int]
     statements: int
     told: list[str]
 
@@ -81,8 +88,9 @@ def erase(
 ) -> Erased:
     """Erase rows of a landing by their keys, or by other columns that whole images have.
 
-    ``rows``: ``("shop.customers", {"id": "42"})`` each; text is compared by its bytes. ``ledger``,
-    ``target_options``: of a landing in a store. Errors: UsageError: a column that is not there, is
+    ``rows``: ``("shop.customers", {"id": 42})`` each; a value is compared by its column's type as
+    in ``where``, None is NULL, text is compared by its bytes. ``ledger``, ``target_options``: of a
+    landing in a store. Errors: UsageError: a column that is not there, is
     masked, or has no such value; InputError: nothing has landed there, a landing is under way, or
     images lack a column; WriteError.
     """
@@ -92,21 +100,21 @@ def erase(
     with under_way(place, alone=True) as mark:
         known = Ledger(place)
         asked = [_asked(known, table, values) for table, values in rows]
-        matched = [match(one) for one in _searched(place, asked)]
+        _tell_other_names(known, asked)
+        matched = [match(one) for one in _searched(known, asked)]
         _begin(place, mark, sorted({one.table for one in asked}))
         statements = _forget_statements(place, matched, mark)
         Index(place.local / LEDGER, queries=False).forget_values()
-        count = {one.table: 0 for one in asked}
+        rows_of, current = ({one.table: 0 for one in asked} for _ in range(2))
         for found in matched:
-            gone = _take_out(found, mark)
-            if not _is_current(place, found.searched):
-                count[found.searched.table] += gone
+            of = current if _is_current(place, found.searched) else rows_of
+            of[found.searched.table] += _take_out(found, mark)
         for name in delta_folders(place):
             forget_versions(place / name)
         write_views(place)
         told = [text for one in asked for text in one.told]
         told += _uncovered(known, matched)
-    return Erased(count, statements, [*dict.fromkeys(told)])
+    return Erased(rows_of, current, statements, [*dict.fromkeys(told)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +124,16 @@ class _Asked:
 
     table: str
     name: TableId
-    values: Mapping[str, str]
+    values: Mapping[str, Any]
     key: bool
     told: list[str] = field(default_factory=list)
 
 
-def _asked(ledger: Ledger, table: str, values: Mapping[str, str]) -> _Asked:
+def _asked(ledger: Ledger, table: str, values: Mapping[str, Any]) -> _Asked:
     name = landed_name(table)
     shown = written_table_name(*name)
-    if not any(opened(ledger.out / one) for one in (folder_of(name), current_folder(name))):
+    if not _there(ledger.out, name):
+        ledger.refuse_waiting([name])
         raise InputError(str(ledger.out), f"{shown} has not landed there")
     if not values:
         raise UsageError(f"{shown}: no column is named")
@@ -138,12 +147,6 @@ def _asked(ledger: Ledger, table: str, values: Mapping[str, str]) -> _Asked:
     ]  # fmt: skip
     key = bool(having) and all(wanted <= {*map(str.lower, one.key)} for one in having)
     found = _Asked(shown, name, values, key)
-    before = {*lineage(ledger.boundaries, name)} - {name}
-    names = {b.new_name for b in ledger.boundaries if b.new_name is not None} - {name, *before}
-    later = {one for one in names if name in lineage(ledger.boundaries, one)}
-    for other, when in (*((one, "before") for one in before), *((one, "later") for one in later)):
-        told = f"{shown} was called {written_table_name(*other)} {when}: erase its rows there, too"
-        found.told.append(told)
     waiting = [w for w in ledger.waiting if w.table == shown and not w.lost]
     if waiting:
         found.told.append(
@@ -153,9 +156,28 @@ def _asked(ledger: Ledger, table: str, values: Mapping[str, str]) -> _Asked:
     return found
 
 
-def _searched(out: Place, asked: Iterable[_Asked]) -> list[Searched]:
+def _there(out: Place, name: TableId) -> bool:
+    return any(opened(out / one) for one in (folder_of(name), current_folder(name)))
+
+
+def _tell_other_names(ledger: Ledger, asked: Sequence[_Asked]) -> None:
+    """Tell which names of the tables that have landed are not among those asked."""
+    names = {one.name for one in asked}
+    for one in asked:
+        before = {*lineage(ledger.boundaries, one.name)} - {one.name}
+        later = {b.new_name for b in ledger.boundaries if b.new_name is not None} - before
+        later = {other for other in later if one.name in lineage(ledger.boundaries, other)}
+        for others, when in ((before, "before"), (later, "later")):
+            for other in sorted(others - names):
+                if _there(ledger.out, other):
+                    told = f"{one.table} was called {written_table_name(*other)} {when}"
+                    one.told.append(f"{told}: erase its rows there, too")
+
+
+def _searched(ledger: Ledger, asked: Iterable[_Asked]) -> list[Searched]:
     """The folders that may have the rows. UsageError: one has no such column."""
     by_name: dict[TableId, list[_Asked]] = {}
+    out = ledger.out
     for one in asked:
         by_name.setdefault(one.name, []).append(one)
     found = []
@@ -166,7 +188,8 @@ def _searched(out: Place, asked: Iterable[_Asked]) -> list[Searched]:
             if table is None:
                 continue
             schema = pa.schema(table.schema())
-            values = {i: _scalars(one, schema) for i, one in enumerate(several)}
+            versions = ledger.met.get(name, ())
+            values = {i: _values_of(one, schema, versions) for i, one in enumerate(several)}
             own = {i: known for i, known in values.items() if known is not None}
             met |= own.keys()
             names = tuple(Named(known, several[i].key) for i, known in own.items())
@@ -177,12 +200,12 @@ def _searched(out: Place, asked: Iterable[_Asked]) -> list[Searched]:
     return found
 
 
-def _scalars(asked: _Asked, schema: pa.Schema) -> dict[str, pa.Scalar] | None:
-    """The values in the types of a folder's columns; None if it has none that is so called, and
-    rows are named by the key."""
+def _values_of(asked: _Asked, schema: pa.Schema, versions: Sequence[TableSchema]) -> Values | None:
+    """What is looked for in a folder's columns; None if it has none that is so called, and rows are
+    named by the key."""
     known = {one.name.lower(): one for one in own_fields(schema)}
     found = {}
-    for column, text in asked.values.items():
+    for column, value in asked.values.items():
         one = known.get(flat_name(column).lower())
         if one is None:
             if asked.key:
@@ -190,13 +213,7 @@ def _scalars(asked: _Asked, schema: pa.Schema) -> dict[str, pa.Scalar] | None:
                 return None
             told = f"{asked.table} has no column {column} in all of its versions"
             raise UsageError(f"{told}: {', '.join(one.name for one in known.values())}")
-        try:
-            if pa.types.is_binary(one.type):
-                found[one.name] = pa.scalar(bytes.fromhex(text.removeprefix("0x")), one.type)
-            else:
-                found[one.name] = pa.scalar(text, pa.string()).cast(one.type)
-        except (pa.ArrowException, ValueError) as exc:
-            raise UsageError(f"{asked.table}: {column} is no {text!r}: {exc}") from exc
+        found[one.name] = sought(asked.table, one, value, versions)
     return found
 
 
@@ -324,11 +341,26 @@ def _hit(statements: pa.Array, texts: set[str], values: Iterable[str]) -> pa.Arr
 
 
 def _values(rows: pa.Table) -> Iterator[str]:
-    """The texts of rows that may be found in statements."""
+    """The texts of rows that may be found in statements, also those in bytes and documents."""
     for one in own_fields(rows.schema):
-        if pa.types.is_string(one.type):
-            found = rows[one.name].unique().to_pylist()
-            yield from (v for v in found if v and len(v) >= _SHORTEST)
+        if pa.types.is_string(one.type) or pa.types.is_binary(one.type):
+            for value in rows[one.name].unique().drop_null().to_pylist():
+                with suppress(UnicodeDecodeError):  # bytes that are no text
+                    text = value if isinstance(value, str) else value.decode()
+                    yield from (v for v in (text, *_strings(text)) if len(v) >= _SHORTEST)
+
+
+def _strings(text: str) -> Iterator[str]:
+    """The texts in a JSON document; none in another text."""
+    if not text.startswith(("{", "[", '"')):
+        return
+    with suppress(ValueError, RecursionError):
+        parts = [json.loads(text)]
+        for one in parts:
+            if isinstance(one, str):
+                yield one
+            elif isinstance(one, (dict, list)):
+                parts += one.values() if isinstance(one, dict) else one
 
 
 def _begin(out: Place, mark: str, tables: Sequence[str]) -> None:

@@ -23,12 +23,13 @@ from binlogkit.frames.flat_cells import own_name
 from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.rewriting import Stored, stored
 from binlogkit.spark.landing.shape import BOUNDED
+from binlogkit.spark.landing.sought import Sought
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.writing import Written, parquet_name, stats_of
 from binlogkit.spark.splits.changelog import SEQUENCE_BYTES
 
 #: Values by column, as the columns are called in a folder.
-Values: TypeAlias = Mapping[str, pa.Scalar]
+Values: TypeAlias = Mapping[str, Sought]
 _ABSENT = "not_in_image"
 _CHANGE = SEQUENCE_BYTES - 1  # bytes of a ``_sequence`` that both images of a change share
 _LAST = 1  # the byte after them, of the image after an update
@@ -49,9 +50,10 @@ class Named:
         for name, value in self.values.items():
             if name.lower() not in known:  # older than the column
                 return np.zeros(len(rows), bool), np.zeros(len(rows), bool)
-            own = np.asarray(pc.fill_null(pc.equal(rows[known[name.lower()]], value), False))
+            own, absent = value.equal(rows[known[name.lower()]]), _marked(rows, name, absent=True)
+            own &= ~(absent | _marked(rows, name, absent=False))
             equal &= own
-            fit &= own | _marked(rows, name, absent=True)
+            fit &= own | absent
         return equal, fit & ~equal
 
     def incomparable(self, rows: pa.Table) -> int:
