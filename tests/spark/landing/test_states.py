@@ -51,6 +51,34 @@ def test_states_are_the_logs_and_the_servers(case: golden.GoldenCase, tmp_path: 
             assert (found.verdict, found.rows) == (check.verdict, check.rows), (table, mark.name)
 
 
+@pytest.mark.parametrize(
+    ("cell", "name"),
+    [
+        ("8.0-row-full", "transactions"),
+        pytest.param("5.7-row-no-gtid", "ddl", marks=pytest.mark.slow),
+    ],
+)
+def test_states_before_tables_are_made(cell: str, name: str, tmp_path: Path) -> None:
+    """Where the log shows that a table was not there, so does its landing."""
+    case, later = golden.case(cell, name), 0
+    land(case.path, tmp_path)
+    landing, log = Landing(tmp_path), bk.open(case.path)
+    ends = log.transactions(engine="pyarrow")["end_pos"].to_pylist()
+    for table in landing.tables():
+        for pos in (*ends[:2], ends[len(ends) // 2]):
+            mine, theirs = (
+                one.state(table, at=(case.binlogs[0].name, pos)) for one in (landing, log)
+            )
+            assert rows(mine) == rows(theirs), (table, pos)
+            told = [
+                [(row["finding"], row["determined"]) for row in state.findings.to_pylist()]
+                for state in (mine, theirs)
+            ]
+            assert told[0] == told[1], (table, pos)
+            later += ("made_later", True) in told[0]
+    assert later > 1
+
+
 def test_statements_that_wrote_rows_leave_them_undetermined(tmp_path: Path) -> None:
     """What a statement logged as text did, DDL aside, stands in the ledger without its text."""
     case = golden.case("8.0-mixed-full", "statements")

@@ -79,7 +79,9 @@ class Back:
         from binlogkit.log.states.named import Mentions
 
         between = self._between(point)
-        named = Mentions(self.reading.history, self.reading.boundaries).tables(self.reach(point))
+        named = Mentions(self.reading.history.layouts, self.reading.boundaries).tables(
+            self.reach(point)
+        )
         databases = {db for db, _ in self._bases.tables}
         gone = [
             name

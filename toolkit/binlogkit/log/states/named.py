@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from binlogkit.constants import TableId
@@ -12,7 +12,7 @@ from binlogkit.rows.filters import written_table_name
 if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.log.states.gaps import Reach
-    from binlogkit.log.states.history import History
+    from binlogkit.log.states.history import TableFacts
 
 _IF_EXISTS = re.compile(r"\bIF\s+EXISTS\b", re.IGNORECASE)
 _Mention = tuple[int, int | None, "Boundary | None"]
@@ -20,12 +20,14 @@ _ENDS = ("drop", "drop_database", "rename")
 
 
 class Mentions:
-    """Where a log names each table: in changes, in DDL, in statements."""
+    """Where a log names each table: in the first change of each of its ``layouts``, in DDL, in
+    statements."""
 
-    def __init__(self, history: History, boundaries: Iterable[Boundary]) -> None:
+    def __init__(
+        self, layouts: Mapping[TableId, Sequence[TableFacts]], boundaries: Iterable[Boundary]
+    ) -> None:
         told: dict[TableId, list[_Mention]] = {
-            name: [(layout.seq, layout.tx, None) for layout in layouts]
-            for name, layouts in history.layouts.items()
+            name: [(layout.seq, layout.tx, None) for layout in own] for name, own in layouts.items()
         }
         for boundary in boundaries:
             for name in _named(boundary, told):
