@@ -27,13 +27,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pymysql
 
 import binlogkit as bk
-from binlogkit.errors import BinlogKitError
+from binlogkit.errors import BinlogKitError, UnmetWarning
 from binlogkit.reports.sql import SqlOptions, script
 from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.manifest import Table
@@ -47,6 +48,8 @@ from tests.truth.truth_checks import judge_state
 
 FROM = "-- from"  # a state goes on from here, or back to it
 MODES = ("refuse", "skip", "cascade", "force", "merge")
+REST = "+rest"  # a mode whose script commits although changes are refused
+KINDS = ("whole", *MODES, *(f"{mode}{REST}" for mode in MODES))
 UNDOS = 3  # of each kind in a history
 _ENDED = "EXECUTE bk_statement;"
 _CODES = (1054, 1064)  # errors that no script may have: an unknown column, bad syntax
@@ -279,11 +282,12 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
     if kind != "whole" and start.file != end.file:
         return  # a position stands in the last log
     until = {} if kind == "whole" else {"stop_position": stop.pos}
-    mode, name = "refuse" if kind == "whole" else kind, f"undo {kind}"
+    mode, name = "refuse" if kind == "whole" else kind.removesuffix(REST), f"undo {kind}"
+    rest = kind.endswith(REST)
     try:
         plans = history.log(start.file).undo(start_position=start.pos, mode=mode, **until)  # type: ignore[arg-type]
-        verdict, tables = _tried(history, plans)
-    except BinlogKitError as error:
+        verdict, tables = _tried(history, plans, rest=rest)
+    except (BinlogKitError, UnmetWarning) as error:
         notes[f"{name}: {type(error).__name__}"] += 1
         return
     except pymysql.Error as error:
@@ -300,33 +304,34 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         return
     if tables is None:
         notes[f"{name}: {_verdict(verdict)}"] += 1
-        alone = not re.search("refused|skipped", verdict)
-        if kind == "force" and any("= STATEMENT" in step for step in history.steps[stop.step :]):
+        alone = rest or not re.search("refused|skipped", verdict)
+        if mode == "force" and any("= STATEMENT" in step for step in history.steps[stop.step :]):
             alone = False  # as asked: whatever a later text may have done to the rows
         # Nobody was there since, and no trigger writes other values.
         if alone and not history.triggers() and verdict.startswith("rolled back: not every"):
             yield Fault(f"{name} misfit", verdict, history.steps)
         return
-    wrong = [
-        *(
-            whole(history.marks, start, tables)
-            if kind == "whole"
-            else between(
-                kind, history.marks, start, stop, tables, _changes(history, start, stop, plans)
-            )
-        )
-    ]
+    changes = _changes(history, start, stop, plans, rest=rest)
+    told = (
+        whole(history.marks, start, tables)
+        if kind == "whole"
+        else between(mode, history.marks, start, stop, tables, changes, rest=rest)
+    )
+    wrong = [*told]
     notes[f"{name}: committed and {'wrong' if wrong else 'right'}"] += 1
     for text in wrong[:1]:
         yield Fault(name, text, history.steps)
 
 
-def _changes(history: History, start: Mark, stop: Mark, plans: Any) -> dict[str, list[Change]]:
+def _changes(
+    history: History, start: Mark, stop: Mark, plans: Any, *, rest: bool
+) -> dict[str, list[Change]]:
     """The row changes in the events since a mark, by table, and what becomes of them."""
     found, done = dict[str, list[Change]](), {_place(plan): plan for plan in plans}
     for record in history.log(start.file).row_records(start_position=start.pos):
         plan = done.get(_place(record), {"refused": "not chosen", "skipped": False})
-        told = record["pos"] > stop.pos, plan["refused"] is None, plan["skipped"]
+        undone = plan["refused"] is None
+        told = record["pos"] > stop.pos, undone, plan["skipped"] or (rest and not undone)
         one = Change(record["pos"], record["before"], record["after"], *told)
         found.setdefault(record["table"], []).append(one)
     return found
@@ -342,8 +347,11 @@ def _verdict(verdict: str) -> str:
     return re.split(r"; | and not carried|: #", told)[0][:80]
 
 
-def _tried(history: History, plans: Any) -> tuple[str, Mapping[str, Table] | None]:
-    """The verdict, and the tables as the script would leave them if it commits; it rolls back."""
+def _tried(history: History, plans: Any, *, rest: bool) -> tuple[str, Mapping[str, Table] | None]:
+    """The verdict, and the tables as the script would leave them if it commits; it rolls back.
+
+    ``rest``: whether it may commit although changes are refused.
+    """
     verdict, found = "nothing to do", None
     refused = any(plan["refused"] and not plan["skipped"] for plan in plans)
     others = {n for n, t in history.marks[-1].tables.items() if t.engine != "InnoDB"}
@@ -351,7 +359,7 @@ def _tried(history: History, plans: Any) -> tuple[str, Mapping[str, Table] | Non
         return "not tried: what it does to tables without transactions stays", None
     with history.another(autocommit=True) as session, session.cursor() as cursor:
         session.select_db("h")
-        for line in script(plans, SqlOptions(commit=True)):
+        for line in script(plans, SqlOptions(commit=True, despite_refused=rest)):
             if line.startswith("--"):
                 continue
             if line.strip() == _ENDED:
@@ -362,7 +370,7 @@ def _tried(history: History, plans: Any) -> tuple[str, Mapping[str, Table] | Non
             cursor.execute(line.rstrip("\n").removesuffix(";"))
             if rows := cursor.fetchall():
                 verdict = str(rows[0][-1])
-    assert found is None or not refused, "a script with refusals commits"
+    assert found is None or rest or not refused, "a script with refusals commits"
     return verdict, found
 
 
@@ -398,15 +406,21 @@ def checked(history: History, notes: Counter[str], chance: random.Random) -> Ite
         start, end = sorted(chance.sample(history.marks, 2), key=lambda m: m.step)
         history.labels[FROM] = start
         yield from check_from(history, notes, kind, end)
-    for kind in chance.sample(("whole", *MODES) * UNDOS, 5 * UNDOS):
-        start, stop = sorted(chance.sample(history.marks[-15:], 2), key=lambda m: m.step)
-        if kind != "whole" and chance.random() < 0.7:  # what is short is refused less often
-            stop = history.marks[min(history.marks.index(start) + 1, len(history.marks) - 1)]
+    pairs = [*pairwise(history.marks[-15:])]
+    pairs = [(a, b) for a, b in pairs if _rows(a) != _rows(b)]
+    for kind in chance.sample(KINDS * UNDOS, 5 * UNDOS) if pairs else ():
+        start, stop = chance.choice(pairs)
+        if kind == "whole" or chance.random() < 0.3:  # what is short is refused less often
+            stop = chance.choice([mark for mark in history.marks if mark.step >= stop.step])
         steps = [*history.steps[: start.step], MARK, *history.steps[start.step : stop.step],
                  STOP, *history.steps[stop.step :]]  # fmt: skip
         history.labels |= {MARK: start, STOP: stop}
         for fault in check_undo(history, notes, kind):
             yield replace(fault, steps=steps)
+
+
+def _rows(mark: Mark) -> list[Any]:
+    return [(name, table.rows) for name, table in mark.tables.items()]
 
 
 def again(history: History, kind: str) -> Iterator[Fault]:

@@ -22,6 +22,8 @@ change touched another column, or a later change may have put its value back. A 
 there at one of the times, or had another key, is there or not as at the mark, or before the script,
 with cells of these times.
 
+A script that commits although changes were refused may leave these out as ``skip`` does.
+
 A row is followed through changes of its key: one that gets its key back is compared with itself.
 """
 
@@ -138,9 +140,11 @@ def between(
     stop: Mark,
     tables: Mapping[str, Table],
     changes: Mapping[str, Sequence[Change]],
+    *,
+    rest: bool = False,
 ) -> Iterator[str]:
     """What a mode does not promise of tables with one definition all the time; ``changes``: those
-    of the log's events by table, since the mark."""
+    of the log's events by table, since the mark; ``rest``: whether refused ones were left out."""
     end = marks[-1]
     since = [mark for mark in marks if mark.step >= start.step]
     for name, table in tables.items():
@@ -154,7 +158,7 @@ def between(
             [*completed(changes.get(name, ()), table, said)],
             [t for m in since if m.step > stop.step and (t := m.tables.get(name)) is not None],
         )
-        for text in rows.broken(mode):
+        for text in rows.broken((mode, "skip") if rest else (mode,)):
             yield f"{name} {text}"
 
 
@@ -179,19 +183,22 @@ class Rows:
         struck = _STRUCK.search(table.create) is not None
         self._unlogged = [keyed(t) for t in later if struck and t.create == table.create]
 
-    def broken(self, mode: str) -> Iterator[str]:
-        """What a mode does not promise."""
+    def broken(self, modes: Sequence[str]) -> Iterator[str]:
+        """What none of the modes promises."""
         for key in sorted({*self.start, *self.stop, *self.end, *self.now}, key=repr):
-            now, old = self.now.get(key), self._row(key)
-            other = mode in ("skip", "merge") and self.chosen.now.get(key) != key
-            if now is None or None in old or other:  # another row may have the key then
-                if not self._may_be(mode, key, now):
-                    yield f"{key}: {now}; it was {old}"
-                continue
-            for column in now:
-                cells = [row[column] for row in old if row is not None]
-                if now[column] not in self._cells(mode, key, column, cells):
-                    yield f"{key} {column}: {now[column]!r}; it was {cells}"
+            found = [self._faults(mode, key) for mode in modes]
+            names = set[str].intersection(*found)
+            if all(found) and (names or any("" in one for one in found)):
+                yield f"{key} {sorted(names)}: {self.now.get(key)}; it was {self._row(key)}"
+
+    def _faults(self, mode: str, key: Key) -> set[str]:
+        """The columns in which a row is not as promised; an empty name for the whole row."""
+        now, old = self.now.get(key), self._row(key)
+        other = mode in ("skip", "merge") and self.chosen.now.get(key) != key
+        if now is None or None in old or other:  # another row may have the key then
+            return set() if self._may_be(mode, key, now) else {""}
+        cells = {c: [row[c] for row in old if row is not None] for c in now}
+        return {c for c in now if now[c] not in self._cells(mode, key, c, cells[c])}
 
     def _row(self, key: Key) -> tuple[Cells | None, ...]:
         """A row of the mark at the three times, under the keys that it has then; one that is there
