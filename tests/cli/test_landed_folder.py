@@ -104,3 +104,15 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
     done = run("transactions", lake, "--schema", "x.sql")
     assert (done.status, "--schema is not for a landing" in done.complaint) == (2, True)
     assert json.loads(run("transactions", lake, "--format", "jsonl").lines[0])["tx"] == 0
+
+
+def test_an_index_and_a_landing_have_folders_of_their_own(run: Run, tmp_path: Path) -> None:
+    """Rows that are erased from a landing would stay in an index beside its tables."""
+    land(INCIDENT.path, tmp_path / "lake")
+    before = {*(tmp_path / "lake").iterdir()}
+    done = run("index", *INCIDENT.binlogs, "--out", tmp_path / "lake")
+    assert (done.status, "is a landing, which has its own index" in done.err) == (2, True)
+    assert {*(tmp_path / "lake").iterdir()} == before
+    assert run("index", *INCIDENT.binlogs, "--out", tmp_path / "index").status == 0
+    done = run("land", *INCIDENT.binlogs, "--out", tmp_path / "index")
+    assert (done.status, "is an index of logs: land in another folder" in done.err) == (2, True)

@@ -93,6 +93,8 @@ def test_no_file_has_them(tmp_path: Path) -> None:
     done = erase(lake, [ROW, ORDERS])
     assert not done.told
     assert not holding(lake, VALUES)
+    others = [row["_query"] for row in landed(lake, "shop.orders").to_pylist()]
+    assert any("packed" in text for text in others if text)  # a label of erased orders
     for (table, key), count in zip((ROW, ORDERS), done.rows.values(), strict=True):
         [(column, value)] = key.items()
         left = landed(lake, table).to_pylist()

@@ -296,3 +296,4 @@ def test_what_is_asked_wrongly(tmp_path: Path) -> None:
         expire(tmp_path, -1)
     with pytest.raises(UsageError, match="hours 0 to 168"):
         expire(tmp_path, 1, readers=169)
+    assert expire(tmp_path, 1 << 40).before == "0001-01-01"

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from binlogkit.cli import run
-from binlogkit.errors import UsageError
-from binlogkit.spark.landing import Landing, current, keep_current
-from binlogkit.spark.landing.journal import read_journal, read_terms
+from binlogkit.errors import InputError, UsageError
+from binlogkit.spark.landing import Landing, current, door, keep_current, status
+from binlogkit.spark.landing.journal import Journal, read_journal, read_terms
 from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.terms import Since, Terms
 from binlogkit.spark.landing.views import VIEWS
@@ -195,6 +197,46 @@ def test_a_change_that_ends_at_a_step_or_has_another_landing_beside_it(
         with at_step(number, when, new, UNLOCKED), suppress(UsageError):
             land(BOTH, out, **sizes)
         check(out)
+
+
+def test_mistaken_terms_by_which_nothing_landed_are_not_kept(tmp_path: Path) -> None:
+    """Nor are statements that an attempt without masks read, before another one masks."""
+    log = golden.case("8.0-row-full", "incident").binlogs[0]
+    for tables, masks in ((["shop.customer"], []), ([], ["shop.customers.x=drop"])):
+        with pytest.raises(UsageError, match=r"no log has a table|is for no column"):
+            door.land(None, log, tmp_path, tables=tables, masks=masks)
+        assert not read_terms(Folder(tmp_path))
+        assert ("INSERT" in statements(tmp_path)) == (not masks)
+        with pytest.raises(InputError, match="nothing has landed there"):
+            status(tmp_path)
+    masks = ["shop.customers.name=drop"]
+    assert door.land(None, log, tmp_path, masks=masks).batches == 1
+    assert [one.masks for one in read_terms(Folder(tmp_path))] == [tuple(masks)]
+    assert "INSERT" not in statements(tmp_path)
+
+
+def statements(out: Path) -> str:
+    """Those that the ledger's files hold."""
+    rows = pa.concat_tables(map(pq.read_table, out.glob("ledger/transactions/*.parquet")))
+    return "".join(filter(None, rows["first_query"].to_pylist()))
+
+
+def test_of_two_first_landings_one_has_its_terms(tmp_path: Path) -> None:
+    """The other one lands nothing."""
+    met, keeps = list[int](), Journal._keep
+
+    def other_first(journal: Journal, terms: Since, number: int) -> bool:
+        if not met:
+            met.append(1)
+            land(FIRST, tmp_path, EXCLUDED)
+        return keeps(journal, terms, number)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Journal, "_keep", other_first)
+        with pytest.raises(UsageError, match=r"has --exclude-table bank\.account, not none"):
+            land(FIRST, tmp_path)
+    assert met and read_terms(Folder(tmp_path)) == [Since(1, exclude=("bank.account",))]
+    assert not landed(tmp_path, TABLE) and landed(tmp_path)
 
 
 def test_the_command_says_what_changed(tmp_path: Path, capsys: Any) -> None:

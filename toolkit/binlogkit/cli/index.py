@@ -9,6 +9,7 @@ import click
 from binlogkit.cli.engine import engine_options, spark_of
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import input_options, open_stored
+from binlogkit.cli.sources import refuse_in_landing
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.log.index import Index
@@ -29,6 +30,7 @@ def command(out: str, **arguments: Any) -> int:
     arrow_without_pandas()
     from binlogkit.spark.indexing import index_logs
 
+    refuse_in_landing(out)
     log, storage = open_stored(arguments)
     spark = spark_of(arguments, log.carriers, lambda: Index(out).unknown(log.carriers))
     told = index_logs(spark, log.carriers, out, storage)

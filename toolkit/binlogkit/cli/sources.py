@@ -71,6 +71,13 @@ def refuse_landings(files: Sequence[str]) -> None:
         raise UsageError(f"{path} is a landing: {why}. {_remedy(path)}{_INSTEAD}")
 
 
+def refuse_in_landing(out: str) -> None:
+    """UsageError: an index is to be made among the tables of a landing, which keeps its own and
+    erases rows there only."""
+    if _is_landing(out):
+        raise UsageError(f"{out} is a landing, which has its own index: give another folder")
+
+
 def _remedy(path: str) -> str:
     """Where the logs of a landing were, and whether they are still there."""
     from binlogkit.spark.landing.journal import read_journal

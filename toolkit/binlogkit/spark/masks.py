@@ -244,7 +244,9 @@ def parse_masks(given: Iterable[str], key_file: str | Path | None = None) -> Mas
     key = b""
     if any(mask.how == "hash" for mask in masks):
         if key_file is None:
-            raise UsageError("hash needs a key: name a file that holds one (mask_key_file)")
+            raise UsageError(
+                "hash needs a key: name a file that holds one (--mask-key, mask_key_file)"
+            )
         key = _key_of(Path(key_file))
     elif key_file is not None:
         raise UsageError("a key is given, but no column is hashed")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.frames.share_decoding import thread_count
 from binlogkit.log import Log, open_log
-from binlogkit.log.index import Index
+from binlogkit.log.index import Index, Updated
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
@@ -130,15 +130,15 @@ def land_on(
         log.carriers = [found[name] for name in sorted(found, key=natural_key)]
     run = in_threads(thread_count(log.options.threads)) if spark is None else on_spark(spark)
 
+    def updated(ledger: Path) -> Updated:
+        masked = bool(terms.masks.masks)
+        if masked and not last_begun(folder):  # an attempt without the masks had an error
+            Index(ledger, queries=False).forget_values()
+        queries = not (masked or has_erased(folder))
+        return index_logs(spark, log.carriers, ledger, storage, queries=queries)
+
     def lands() -> Arrived:
-        return land_logs(
-            log, folder, terms, run=run, reached=reached,
-            updated=lambda ledger: index_logs(
-                spark, log.carriers, ledger, storage,
-                queries=not (terms.masks.masks or has_erased(folder)),
-            ),
-            **sizes,
-        )  # fmt: skip
+        return land_logs(log, folder, terms, run=run, updated=updated, reached=reached, **sizes)
 
     folder.check_local(landing=True)
     with under_way(folder):  # to the end, so that no row is erased that is about to be written

@@ -49,7 +49,7 @@ from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import folders
 from binlogkit.spark.landing.rewriting import Change, Stored, forget_versions, rewrite
 from binlogkit.spark.landing.shape import current_folder, folder_of, landed_name, own_fields
-from binlogkit.spark.landing.sought import sought
+from binlogkit.spark.landing.sought import kinds_of, sought
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.views import write_views
@@ -193,7 +193,9 @@ def _searched(ledger: Ledger, asked: Iterable[_Asked]) -> list[Searched]:
             own = {i: known for i, known in values.items() if known is not None}
             met |= own.keys()
             names = tuple(Named(known, several[i].key) for i, known in own.items())
-            found.append(Searched(several[0].table, folder, names))
+            kinds = {one.name: kinds_of(one, versions).keys() for one in own_fields(schema)}
+            labels = frozenset(n for n, own in kinds.items() if own <= {"enum", "set"})
+            found.append(Searched(several[0].table, folder, names, labels))
         for i, one in enumerate(several):
             if i not in met:
                 raise UsageError(f"{one.table} has no column {', '.join(one.values)}")
@@ -276,7 +278,8 @@ def _forget_statements(out: Place, matched: Sequence[Matched], mark: str) -> int
                 going = rows.filter(pa.array(found.going(rows)[0]))
                 if "_query" in going.column_names:
                     texts |= {*going["_query"].unique().to_pylist()}
-                values |= {*_values(going)}
+                plain = [n for n in going.column_names if n not in found.searched.labels]
+                values |= {*_values(going.select(plain))}
     texts.discard(None)
     for name in out.below("tables/*/*") if texts or values else ():
         folder = out / name

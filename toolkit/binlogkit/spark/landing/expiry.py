@@ -76,7 +76,8 @@ def expire(
         raise UsageError(f"days are 0 or more, hours 0 to {READERS}")
     place = place_of(out, ledger, target_options)
     place.check_local()
-    before = str((datetime.now(UTC) - timedelta(days=days)).date())
+    today = datetime.now(UTC).date()
+    before = str(today - timedelta(days=min(days, today.toordinal() - 1)))
     read_journal(place)  # InputError: nothing has landed
     names = [landed_name(one) for one in read_landed(place)["table"].unique().to_pylist()]
     with under_way(place) as mark:

@@ -6,7 +6,8 @@ of them. A batch that has begun and is not done lands again, from the same spans
 the batch already do not take it twice. ``waiting`` has the places of its rows that wait
 (waiting.py), committed before its files, so that a batch that is repeated leaves out the same ones.
 ``terms`` has the terms, and from which batch on they hold. They change with a batch of their own,
-which has no spans: so no batch is begun meanwhile, and each has the terms before it.
+which has no spans: so no batch is begun meanwhile, and each has the terms before it. The first
+terms are kept just before the first batch is begun.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -43,8 +45,6 @@ class Journal:
         self._terms, self._own = terms, mark
         check_terms(folder, terms)
         make(folder / _TERMS, arrow_schema(TERMS), [])
-        if not read_terms(folder):
-            self._keep(terms.kept, 1)
         make(self._begun, arrow_schema(LANDING), [])
         make(self._done, arrow_schema(LANDED), [])
         make(folder / _WAITING, arrow_schema(WAITING), [])
@@ -64,9 +64,9 @@ class Journal:
 
     @property
     def holds(self) -> bool:
-        """Whether the landing's terms are these."""
-        last = read_terms(self._folder)[-1]
-        return replace(last, batch=1) == self._terms.kept
+        """Whether the landing's terms are these, or are to be."""
+        last = read_terms(self._folder)[-1:]
+        return all(replace(one, batch=1) == self._terms.kept for one in last)
 
     def check(self) -> None:
         """UsageError: another landing has changed the terms."""
@@ -113,7 +113,10 @@ class Journal:
 
     def begin(self, number: int, spans: Sequence[Span]) -> bool:
         """Begin a batch. Returns False if another landing has taken the number since it was
-        read."""
+        read. UsageError: it was the first, with other terms."""
+        if not read_terms(self._folder):  # mistaken ones, by which nothing could land, are not kept
+            self._keep(self._terms.kept, 1)
+            self.check()
         now = time.time_ns() // 1000
         rows = [asdict(replace(span, batch=number)) | {"begun_at": now} for span in spans]
         table = pa.Table.from_pylist(rows, arrow_schema(LANDING))
@@ -153,15 +156,14 @@ def read_terms(folder: Place) -> list[Since]:
     if table is None and opened(folder / _BEGUN) is not None:
         raise _of_earlier_version(folder)
     paths = [] if table is None else files_of(table, folder / _TERMS)
-    found = [
+    rows = [row for path in paths for row in pq.read_table(path.source()).to_pylist()]
+    return [
         Since(
             row["batch"], tuple(row["tables"]), tuple(row["exclude"]), tuple(row["masks"]),
             row["key"],
         )
-        for path in paths
-        for row in pq.read_table(path.source()).to_pylist()
+        for row in sorted(rows, key=itemgetter("batch", "changed_at"))
     ]  # fmt: skip
-    return sorted(found, key=lambda one: one.batch)
 
 
 def check_terms(folder: Place, terms: Terms) -> None:

@@ -67,11 +67,12 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A folder, and the rows that are looked for in it."""
+    """A folder, and the rows that are looked for in it; ``labels``: its columns of ENUM and SET."""
 
     table: str
     folder: Place
     names: tuple[Named, ...]
+    labels: frozenset[str] = frozenset()
 
     @property
     def files(self) -> list[Stored]:

@@ -204,7 +204,9 @@ class Folder(Place):
         return self.path
 
     def check_local(self, *, landing: bool = False) -> None:
-        """It is the landing's own."""
+        """It is the landing's own. UsageError: an index of logs is there."""
+        if landing and (self.path / "index.json").exists():
+            raise UsageError(f"{self} is an index of logs: land in another folder")
 
     def exists(self) -> bool:
         return self.path.exists()

@@ -54,19 +54,8 @@ class Sought:
 def sought(table: str, field: pa.Field, value: Any, versions: Iterable[TableSchema]) -> Sought:
     """A value of a folder's column; ``versions``: of its table. UsageError: the column holds no
     such value."""
-    known = dict.fromkeys(
-        (column_kind(column), column.mysql_type)
-        for version in versions
-        if version.named
-        for column in version.columns
-        if flat_name(column.name).lower() == field.name.lower()
-        and plain_schema(version).field(flat_name(column.name)).type == field.type
-    )
-    if not known:
-        kind = next((kind for fits, kind in _BY_TYPE if fits(field.type)), "integer")
-        known = {(kind, str(field.type)): None}
     fitting, told = [], ""
-    for kind, name in known:
+    for kind, name in kinds_of(field, versions).items():
         try:
             Sought(value, (kind,)).equal(pa.array([], field.type))
             fitting.append(kind)
@@ -76,4 +65,19 @@ def sought(table: str, field: pa.Field, value: Any, versions: Iterable[TableSche
                 told = "no calendar has this date: name the row by another column"
     if not fitting:
         raise UsageError(f"{table}: {field.name}={value}: {told}")
-    return Sought(value, tuple(dict.fromkeys(fitting)))
+    return Sought(value, tuple(fitting))
+
+
+def kinds_of(field: pa.Field, versions: Iterable[TableSchema]) -> dict[str, str]:
+    """What a folder's column is in those versions of its table of which the folder has rows, and
+    how MySQL calls each kind."""
+    known = {
+        column_kind(column): column.mysql_type
+        for version in versions
+        if version.named
+        for column in version.columns
+        if flat_name(column.name).lower() == field.name.lower()
+        and plain_schema(version).field(flat_name(column.name)).type == field.type
+    }
+    kind = next((kind for fits, kind in _BY_TYPE if fits(field.type)), "integer")
+    return known or {kind: str(field.type)}

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.constants import TableId
+from binlogkit.errors import InputError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.fields.field import to_table
 from binlogkit.frames.fields.ledger import STATUS
@@ -53,6 +54,8 @@ def status(
     if place.has_local:
         place.check_local()
     batch, ended, spans = read_journal(place)
+    if not batch:
+        raise InputError(str(place), "nothing has landed there")
     landed, waiting = read_landed(place), read_waiting(place, spans)
     names = {landed_name(one) for one in landed["table"].unique().to_pylist()}
     names |= {name_of(folder) for folder in place.below("current/*/*")}
