@@ -116,3 +116,24 @@ def test_an_index_and_a_landing_have_folders_of_their_own(run: Run, tmp_path: Pa
     assert run("index", *INCIDENT.binlogs, "--out", tmp_path / "index").status == 0
     done = run("land", *INCIDENT.binlogs, "--out", tmp_path / "index")
     assert (done.status, "is an index of logs: land in another folder" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("id=2,id=3", "id is named twice: give each row a --row of its own"),
+        ("ID=2,`id`=2", "id is named twice"),
+        ("id", "a row is given as COLUMN=VALUE"),
+        ("city=Köln, am Rhein", "\"COLUMN=VALUE\" in quotes if a comma is in it, not ' am Rhein'"),
+        ("`a=b`=2", "shop.customers has no column a=b in all of its versions"),
+        ("since=soon", "since is date, compared with a date"),
+        ('"city=Köln, ""am\nRhein"""', "note: shop.customers: no such row"),
+        ("city=NULL", "4 images of changes and 0 current rows erased"),
+        ("id= 2,since=20120303", "1 images of changes and 0 current rows erased"),
+    ],
+)
+def test_how_a_row_to_erase_is_given(run: Run, tmp_path: Path, row: str, told: str) -> None:
+    land(INCIDENT.path, tmp_path)
+    done = run("erase", tmp_path, "--row", "shop.customers", row)
+    assert told in done.err
+    assert done.status == (0 if "note: " in done.err else 2)
