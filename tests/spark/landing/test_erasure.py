@@ -122,6 +122,28 @@ def test_states_are_the_logs_without_them(tmp_path: Path) -> None:
     assert {one.how for one in keep_current(lake)} == {"unchanged"}
 
 
+def test_rows_that_were_merged_are_erased(tmp_path: Path) -> None:
+    """Files that deltalake merged hold other types of Arrow than those that were written anew."""
+    part, lake = tmp_path / LOG.name, tmp_path / "lake"
+    part.write_bytes(LOG.read_bytes()[: CASE.manifest.marks[0].pos])
+    land(None, part, lake, current=True)
+    part.write_bytes(LOG.read_bytes())
+    merged = land(None, part, lake, current=True).current
+    assert {one.how for one in merged if one.table in ("shop.customers", "shop.orders")} == {
+        "merged"
+    }
+    done = erase(lake, [ROW, ORDERS])
+    assert not done.told and done.current["shop.orders"] > 1
+    assert not holding(lake, VALUES)
+    for table, (column, value) in (
+        ("shop.customers", ("id", 2)),
+        ("shop.orders", ("customer_id", 2)),
+    ):
+        wanted = [r for r in rows_of(bk.open(LOG).state(table)) if r["values"][column] != value]
+        assert rows_of(Landing(lake).state(table)) == wanted
+        assert len(current(lake, table)) == len(wanted)
+
+
 @pytest.mark.slow
 def test_nothing_brings_them_back(tmp_path: Path) -> None:
     """The same log, a copy of it in another folder, a log that grew since."""

@@ -209,7 +209,7 @@ def test_an_erasure_whose_answer_is_lost_is_done(url: str, moto: Gate, tmp_path:
     assert moto.lost == {commit: 0}
     left = [row["_sequence"] for row in landed(place)["shop/customers"]]
     assert left == [row["_sequence"] for row in whole if row["id"] != 2]
-    assert f"shop.customers: {len(whole) - len(left)} images of rows erased" in done.stderr.decode()
+    assert f"shop.customers: {len(whole) - len(left)} images of changes and" in done.stderr.decode()
 
 
 # ---- its ledger ----------------------------------------------------------------------------------

@@ -33,7 +33,6 @@ Values: TypeAlias = Mapping[str, Sought]
 _ABSENT = "not_in_image"
 _CHANGE = SEQUENCE_BYTES - 1  # bytes of a ``_sequence`` that both images of a change share
 _LAST = 1  # the byte after them, of the image after an update
-_TEXTS = ("_change_type", "_query")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +197,22 @@ def groups(file: Stored, columns: Sequence[str] | None = None) -> Iterator[pa.Ta
         names = [name for name in known if wanted is None or name.lower() in wanted]
         for group in range(parquet.num_row_groups):
             rows = parquet.read_row_group(group, names)
-            for name in _TEXTS:
-                if name in rows.column_names:
-                    rows = replaced(rows, name, rows[name])
-            yield rows
+            yield rows.cast(pa.schema([one.with_type(_plain(one.type)) for one in rows.schema]))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of which Arrow can filter and take values: not views, as in what deltalake has
+    merged, and no dictionary."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        return pa.string() if types.is_string_view(kind) else pa.binary()
+    if types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
+    if types.is_struct(kind):
+        return pa.struct([one.with_type(_plain(one.type)) for one in kind])
+    return kind
 
 
 def _names(rows: pa.Table) -> dict[str, str]:
