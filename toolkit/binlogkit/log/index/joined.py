@@ -178,8 +178,9 @@ class Joined:
     @cached_property
     def threads(self) -> set[int]:
         """The connections of the transactions, where parts have their ledger."""
-        told = (one["transactions"]["thread_id"] for one in self._ledgers if "transactions" in one)
-        return {thread for column in told for thread in column.drop_null().unique().to_pylist()}
+        told = (ledger.get("transactions") for ledger in self._ledgers)
+        columns = (table["thread_id"].unique() for table in told if table is not None)
+        return {thread for column in columns for thread in column.drop_null().to_pylist()}
 
     @property
     def notes(self) -> list[Finding]:

@@ -22,7 +22,7 @@ class LaterBatches:
 
     def __init__(self) -> None:
         self._files: dict[tuple[str, str], pq.ParquetFile] = {}
-        self._known: dict[tuple[str, tuple[str, ...]], dict[str, pa.Table]] = {}
+        self._known: dict[object, tuple[pa.Table, dict[str, pa.Table]]] = {}
         self._latest = ""
 
     def open(self, batch: str, paths: Mapping[str, Path]) -> None:
@@ -40,16 +40,16 @@ class LaterBatches:
 
         KeyError: there is no such table; OSError, pyarrow's errors.
         """
-        wanted = None if columns is None else {"part", *columns}
-        schema = arrow_schema(f for f in INDEX[name] if wanted is None or f.name in wanted)
+        wanted = None if columns is None else ("part", *columns)
         if batch != self._latest:
             self._known, self._latest = {}, batch
-        known = name, tuple(schema.names)
-        if known not in self._known:
-            rows = self._files[batch, name].read(schema.names)
-            self._known[known] = ledgers(rows.select(schema.names).cast(schema))
-        found = self._known[known].get(key)
-        return schema.empty_table() if found is None else found
+        if (name, wanted) not in self._known:
+            schema = arrow_schema(f for f in INDEX[name] if wanted is None or f.name in wanted)
+            names = None if wanted is None else schema.names
+            rows = self._files[batch, name].read(names).cast(schema)
+            self._known[name, wanted] = rows, ledgers(rows)
+        rows, of = self._known[name, wanted]
+        return of.get(key, rows[:0])
 
 
 class Later(Mapping[str, pa.Table]):

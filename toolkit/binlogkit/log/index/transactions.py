@@ -3,7 +3,7 @@ give them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import pyarrow as pa
@@ -29,7 +29,7 @@ def joined_transactions(
 
     ``files``: the names of all logs.
     """
-    table = _joined(parts, joined, arrow_schema(TRANSACTION).names, lambda own: own)
+    table = _joined(parts, joined, arrow_schema(TRANSACTION).names)
     return table if wanted == Filters() else table.filter(wanted_transactions(table, wanted, files))
 
 
@@ -38,29 +38,29 @@ def narrow_transactions(
 ) -> pa.Table:
     """Some columns of all transactions, in log order; ``repeated``: those whose texts repeat, which
     become dictionaries; ``columns``: at least tx, source, gtid, outcome and the resolved ones."""
-
-    def narrow(own: pa.Table) -> pa.Table:
-        told = (own[name] for name in columns)
-        pairs = zip(columns, told, strict=True)
-        return pa.table({n: c.dictionary_encode() if n in repeated else c for n, c in pairs})
-
-    return _joined(parts, joined, columns, narrow).unify_dictionaries()
+    return _joined(parts, joined, columns, repeated).unify_dictionaries()
 
 
 def _joined(
-    parts: Sequence[Part],
-    joined: Joined,
-    columns: Sequence[str],
-    made: Callable[[pa.Table], pa.Table],
+    parts: Sequence[Part], joined: Joined, columns: Sequence[str], repeated: Set[str] = frozenset()
 ) -> pa.Table:
-    """What is made of each part's transactions, in log order; a batch of an index is read once."""
+    """See :func:`narrow_transactions`; a batch of an index is read once."""
     whole, positions, found = arrow_schema(TRANSACTION), joined.positions, dict[int, pa.Table]()
     schema = pa.schema([whole.field(name) for name in columns])
     for i in sorted(range(len(positions)), key=lambda i: batch_of(parts[positions[i].part].ledger)):
         position = positions[i]
-        found[i] = made(_of(parts[position.part], position, joined.decisions, schema))
-    empty = made(schema.empty_table())
+        own = _of(parts[position.part], position, joined.decisions, schema)
+        found[i] = _encoded(own, repeated)
+    empty = _encoded(schema.empty_table(), repeated)
     return pa.concat_tables([empty, *(found[i] for i in range(len(positions)))])
+
+
+def _encoded(table: pa.Table, repeated: Set[str]) -> pa.Table:
+    """A table with dictionaries in these columns."""
+    for i, name in enumerate(table.column_names):
+        if name in repeated:
+            table = table.set_column(i, name, table[name].dictionary_encode())
+    return table
 
 
 def joined_statements(parts: Sequence[Part], joined: Joined, sources: Set[str]) -> pa.Table | None:
