@@ -19,7 +19,7 @@ from binlogkit.rows.where import parse_where
 from binlogkit.spark.landing import Landing, land
 from binlogkit.spark.landing.reading import folders, read, schema_of
 from binlogkit.spark.landing.shape import landed_name, own_fields
-from binlogkit.spark.landing.sought import Sought, sought
+from binlogkit.spark.landing.sought import Sought, kinds_of, sought
 from binlogkit_fixtures import golden
 
 
@@ -45,7 +45,8 @@ def test_every_value_of_a_log(name: str, tmp_path: Path) -> None:
             found = set[bytes]()
             for whole, field in (one for one in columns if one[1].name == name):
                 try:
-                    equal = sought(table, field, value, landing.ledger.met[own])
+                    kinds = kinds_of(field, landing.ledger.met[own])
+                    equal = sought(table, field, value, kinds)
                 except UsageError:  # a value of another folder's type
                     continue
                 sequences = whole.filter(pa.array(equal.equal(whole[name])))["_sequence"]
@@ -82,8 +83,8 @@ def test_null_and_what_a_column_may_have_been() -> None:
 
 def test_a_column_that_no_version_names_is_what_its_type_says() -> None:
     day = pa.field("day", pa.date32())
-    assert sought("a.t", day, "2024-02-29", []).kinds == ("date",)
+    assert sought("a.t", day, "2024-02-29", kinds_of(day, [])).kinds == ("date",)
     with pytest.raises(UsageError, match=r"a\.t: day=soon: day is date32.*, compared with a date"):
-        sought("a.t", day, "soon", [])
+        sought("a.t", day, "soon", kinds_of(day, []))
     with pytest.raises(UsageError, match="no calendar has this date: name the row by another"):
-        sought("a.t", day, "0000-00-00", [])
+        sought("a.t", day, "0000-00-00", kinds_of(day, []))

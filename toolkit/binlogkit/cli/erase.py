@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import click
 
@@ -13,6 +14,7 @@ from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.errors import UsageError
 from binlogkit.rows.filter_args import joined_by_commas
+from binlogkit.rows.where import equals_of
 from binlogkit.sources.carriers.urls import is_url
 
 _ROW = re.compile(r"(?:`((?:[^`]|``)+)`|([^`=][^=]*))=(.*)", re.DOTALL)
@@ -64,16 +66,16 @@ def command(
     return FINDINGS if done.told else WELL
 
 
-def _values(text: str) -> dict[str, str | None]:
+def _values(text: str) -> dict[str, Any]:
     """``COLUMN=VALUE``, joined by commas; in quotes if a comma is in it."""
-    found: dict[str, str | None] = {}
+    found: dict[str, Any] = {}
     for one in joined_by_commas(text):
         match = _ROW.fullmatch(one)
         if match is None:
             how = 'COLUMN=VALUE, "COLUMN=VALUE" in quotes if a comma is in it'
             raise UsageError(f"a row is given as {how}, not {one!r}")
-        column = match[2] if match[1] is None else match[1].replace("``", "`")
-        if column.lower() in map(str.lower, found):
-            raise UsageError(f"{column} is named twice: give each row a --row of its own")
-        found[column] = None if match[3] == "NULL" else match[3]
+        equals = equals_of(match)
+        if equals.column.lower() in map(str.lower, found):
+            raise UsageError(f"{equals.column} is named twice: give each row a --row of its own")
+        found[equals.column] = equals.value
     return found

@@ -19,7 +19,7 @@ from binlogkit.rows.filter_args import (
     place,
     texts,
 )
-from binlogkit.rows.where import ALL, Where, parse_where
+from binlogkit.rows.where import ALL, Where, parse_where, unquoted
 
 OPS = ("insert", "update", "delete")
 _MICROSECOND = 1_000_000
@@ -43,12 +43,12 @@ def parse_table_name(text: str) -> TableName:
     """``db.table`` or ``table``; backquotes around names that hold dots or backquotes."""
     first = _NAME.match(text)
     if first is not None:
-        name = _unquoted(first)
+        name = unquoted(first)
         if first.end() == len(text):
             return TableName(None, name)
         second = _NAME.match(text, first.end() + 1)
         if text[first.end()] == "." and second is not None and second.end() == len(text):
-            return TableName(name, _unquoted(second))
+            return TableName(name, unquoted(second))
     raise UsageError(f"not a table name: {text!r} (write db.table, or `odd.db`.`odd.table`)")
 
 
@@ -58,10 +58,6 @@ def written_table_name(*names: str) -> str:
     return ".".join(
         name if plain.fullmatch(name) else "`" + name.replace("`", "``") + "`" for name in names
     )
-
-
-def _unquoted(match: re.Match[str]) -> str:
-    return match[2] if match[1] is None else match[1].replace("``", "`")
 
 
 def parse_time(given: str | float | datetime, timezone: str | None = None) -> int:

@@ -122,9 +122,18 @@ def parse_where(given: WhereArg) -> Where:
         if match is None or not (plain or _is_equality(match[2], match[3])):
             expressions.append(_expression(item))
             continue
-        column = match[2] if match[1] is None else match[1].replace("``", "`")
-        equals.append(Equals(column, None if match[3] == "NULL" else match[3]))
+        equals.append(equals_of(match))
     return Where(tuple(equals), tuple(expressions))
+
+
+def equals_of(match: re.Match[str]) -> Equals:
+    """``COLUMN=VALUE``, as its name (:func:`unquoted`) and value were matched; NULL is NULL."""
+    return Equals(unquoted(match), None if match[3] == "NULL" else match[3])
+
+
+def unquoted(match: re.Match[str]) -> str:
+    """A name that was matched in backquotes, or as it stands."""
+    return match[2] if match[1] is None else match[1].replace("``", "`")
 
 
 def _is_equality(column: str, value: str) -> bool:

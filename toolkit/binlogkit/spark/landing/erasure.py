@@ -27,7 +27,6 @@ from binlogkit.frames.fields.ledger import ERASURES
 from binlogkit.frames.flat_cells import flat_name
 from binlogkit.log.index import Index
 from binlogkit.rows.filters import written_table_name
-from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.landing.compaction import delta_folders
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import append_next, read_journal
@@ -189,12 +188,12 @@ def _searched(ledger: Ledger, asked: Iterable[_Asked]) -> list[Searched]:
                 continue
             schema = pa.schema(table.schema())
             versions = ledger.met.get(name, ())
-            values = {i: _values_of(one, schema, versions) for i, one in enumerate(several)}
+            kinds = {one.name: kinds_of(one, versions) for one in own_fields(schema)}
+            values = {i: _values_of(one, schema, kinds) for i, one in enumerate(several)}
             own = {i: known for i, known in values.items() if known is not None}
             met |= own.keys()
             names = tuple(Named(known, several[i].key) for i, known in own.items())
-            kinds = {one.name: kinds_of(one, versions).keys() for one in own_fields(schema)}
-            labels = frozenset(n for n, own in kinds.items() if own <= {"enum", "set"})
+            labels = frozenset(n for n, of in kinds.items() if of.keys() <= {"enum", "set"})
             found.append(Searched(several[0].table, folder, names, labels))
         for i, one in enumerate(several):
             if i not in met:
@@ -202,9 +201,11 @@ def _searched(ledger: Ledger, asked: Iterable[_Asked]) -> list[Searched]:
     return found
 
 
-def _values_of(asked: _Asked, schema: pa.Schema, versions: Sequence[TableSchema]) -> Values | None:
-    """What is looked for in a folder's columns; None if it has none that is so called, and rows are
-    named by the key."""
+def _values_of(
+    asked: _Asked, schema: pa.Schema, kinds: Mapping[str, Mapping[str, str]]
+) -> Values | None:
+    """What is looked for in a folder's columns (``kinds``: of each); None if it has none that is so
+    called, and rows are named by the key."""
     known = {one.name.lower(): one for one in own_fields(schema)}
     found = {}
     for column, value in asked.values.items():
@@ -215,7 +216,7 @@ def _values_of(asked: _Asked, schema: pa.Schema, versions: Sequence[TableSchema]
                 return None
             told = f"{asked.table} has no column {column} in all of its versions"
             raise UsageError(f"{told}: {', '.join(one.name for one in known.values())}")
-        found[one.name] = sought(asked.table, one, value, versions)
+        found[one.name] = sought(asked.table, one, value, kinds[one.name])
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,11 +51,11 @@ class Sought:
         return found
 
 
-def sought(table: str, field: pa.Field, value: Any, versions: Iterable[TableSchema]) -> Sought:
-    """A value of a folder's column; ``versions``: of its table. UsageError: the column holds no
+def sought(table: str, field: pa.Field, value: Any, kinds: Mapping[str, str]) -> Sought:
+    """A value of a folder's column; ``kinds``: of :func:`kinds_of`. UsageError: the column holds no
     such value."""
     fitting, told = [], ""
-    for kind, name in kinds_of(field, versions).items():
+    for kind, name in kinds.items():
         try:
             Sought(value, (kind,)).equal(pa.array([], field.type))
             fitting.append(kind)
