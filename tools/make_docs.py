@@ -226,9 +226,17 @@ records show them. Rows without such a form are always read: a GEOMETRY or a VEC
 value that Arrow does not hold, and rows whose position, GTID or connection differs from the text of
 their event. FLOAT, of which the text has six digits, is compared with the log's bytes, column by
 column. So both ways give the same verdict, differences and counts; they are compared over all
-golden logs (`tests/analyses/conformance/test_block_rows.py`). In Python use
-`RowWindows(log.row_windows())` for the rows and `TextBlocks(mysqlbinlog.read_blocks(…))` for the
-text.
+golden logs (`tests/analyses/conformance/test_block_rows.py`).
+
+Whole transactions are compared so, too: GTID, BEGIN, table maps, rows and XID, many transactions at
+once. An event that was read, judged and found right is an example. Of one that has the same bytes
+but for its numbers (times, positions, GTIDs, thread, XID), the record and the text follow from
+these bytes; both are made from them and compared. Events of other kinds and in payloads, statements
+other than BEGIN, and transactions with FLOAT or VECTOR cells are read one by one.
+
+In Python use `EventBatches(log.event_batches(compact=True))` for the events,
+`RowWindows(log.row_windows())` for the rows, `TextBlocks(mysqlbinlog.read_blocks(…))` for the text
+and `StoredEvents(carrier)` of `binlogkit.log.stored_events` for the log's bytes.
 
 ## What is compared
 

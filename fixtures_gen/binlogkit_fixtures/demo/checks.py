@@ -70,7 +70,7 @@ def _checked(case: Case, oracle: Oracle | None, lake: Path) -> Checked:
 def compare(case: Case, path: Path, oracle: Oracle | None) -> Any:
     """The summary of one log's comparison with mysqlbinlog, or with its recorded text."""
     from binlogkit.analyses.conformance import against_mysqlbinlog
-    from binlogkit.log.stored_events import stored_events
+    from binlogkit.log.stored_events import StoredEvents
     from binlogkit_fixtures.golden import case as golden_case
 
     log = bk.open(path)
@@ -84,6 +84,6 @@ def compare(case: Case, path: Path, oracle: Oracle | None) -> Any:
     (carrier,) = log.carriers
     result = against_mysqlbinlog(
         log.event_records(), log.row_records(), log.table_schemas(), lines,
-        stored=stored_events(carrier),
+        stored=StoredEvents(carrier),
     )  # fmt: skip
     return result.summary

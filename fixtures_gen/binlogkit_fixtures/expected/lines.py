@@ -18,7 +18,7 @@ from typing import Any
 import binlogkit as bk
 from binlogkit.analyses.conformance.stored import Key, StoredCell, StoredError, StoredLog, StoredRow
 from binlogkit.errors import DamageError
-from binlogkit.log.stored_events import stored_events
+from binlogkit.log.stored_events import StoredEvents
 from binlogkit.sources.raw import RawEvent
 from binlogkit_fixtures import manifest as mf
 from binlogkit_fixtures.expected.files import Record
@@ -42,7 +42,7 @@ def event_lines(log: bk.Log) -> Iterator[Record]:
     inner = {
         (Path(carrier.name).name, event.raw.pos, event.raw.inner): event.raw
         for carrier in log.carriers
-        for event in stored_events(carrier)
+        for event in StoredEvents(carrier)
         if event.raw.inner is not None
     }
     for record in log.event_records():
@@ -60,7 +60,7 @@ def row_lines(log: bk.Log) -> Iterator[Record]:
 
     DamageError: a log is damaged, or cuts into other rows than the decoder gives.
     """
-    cut = {Path(c.name).name: _Cut(StoredLog(stored_events(c))) for c in log.carriers}
+    cut = {Path(c.name).name: _Cut(StoredLog(StoredEvents(c))) for c in log.carriers}
     for record in log.row_records():
         line = _named(record)
         where, key = line["file"], _place(record)

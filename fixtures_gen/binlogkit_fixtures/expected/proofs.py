@@ -29,7 +29,7 @@ from binlogkit.analyses.point_in_time import AtPosition, State, read_boundaries,
 from binlogkit.errors import OracleError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.records import struct_records
-from binlogkit.log.stored_events import stored_events
+from binlogkit.log.stored_events import StoredEvents
 from binlogkit.log.streams import Batch
 from binlogkit.rows.ddl.catalog import Catalog
 from binlogkit_fixtures import manifest as mf
@@ -166,8 +166,8 @@ def _by_bytes(
 
 def _stored_rows(log: bk.Log) -> Iterator[StoredRow]:
     for carrier in log.carriers:
-        stored = StoredLog(stored_events(carrier))
-        for event in stored_events(carrier):
+        stored = StoredLog(StoredEvents(carrier))
+        for event in StoredEvents(carrier):
             if type(event.body).__name__ == "RowsEvent":
                 inner = event.raw.inner
                 yield from stored.rows((event.raw.pos, -1 if inner is None else inner))
@@ -197,7 +197,7 @@ def _by_text(
             continue
         result = against_mysqlbinlog(
             *mine[text.binlog], schemas, _text_lines(folder, text), file=text.binlog,
-            stored=stored_events(carriers[text.binlog]),
+            stored=StoredEvents(carriers[text.binlog]),
         )  # fmt: skip
         proved.events_by_text += result.summary.events
         proved.rows_by_text += result.summary.rows

@@ -15,8 +15,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import OracleError
-from binlogkit.events.base import Event
-from binlogkit.log.stored_events import stored_events
+from binlogkit.log.stored_events import StoredEvents
 from binlogkit.rows.schema import TableSchema
 
 HERE = Path(__file__).parent
@@ -48,10 +47,10 @@ class Case:
         """Our rows; the caller may change them."""
         return deepcopy(_rows(self.log))
 
-    def stored(self) -> Iterator[Event]:
+    def stored(self) -> StoredEvents:
         """The log's own events."""
         (carrier,) = bk.open(str(self.log)).carriers
-        return stored_events(carrier)
+        return StoredEvents(carrier)
 
     def schemas(self) -> tuple[TableSchema, ...]:
         """Our tables, every version, in order."""

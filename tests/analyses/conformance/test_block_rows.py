@@ -1,4 +1,4 @@
-"""Rows compared as bytes, by the block: the same verdicts as one by one, and nothing let pass."""
+"""Rows and transactions compared as bytes: the same verdicts as one by one, nothing is let pass."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.analyses import conformance
-from binlogkit.analyses.conformance import RowWindows, TextBlocks
+from binlogkit.analyses.conformance import EventBatches, RowWindows, TextBlocks
 from binlogkit.analyses.conformance.block_rows import BlockRows
 from binlogkit.analyses.conformance.cell import Tables
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
@@ -42,10 +42,15 @@ def windows(case: Any) -> Iterator[Window]:
     return bk.open(str(case.log)).row_windows()
 
 
-def judge(case: Any, rows: Any, text: Any = None, **options: Any) -> Any:
+def event_batches(case: Any) -> EventBatches:
+    """Our events as batches."""
+    return EventBatches(bk.open(str(case.log)).event_batches(compact=True))
+
+
+def judge(case: Any, rows: Any, text: Any = None, events: Any = None, **options: Any) -> Any:
     """What is found, and the counts."""
     result = conformance.against_mysqlbinlog(
-        case.events(), rows, case.schemas(), text or case.lines(), file=case.log.name,
+        events or case.events(), rows, case.schemas(), text or case.lines(), file=case.log.name,
         **{"stored": case.stored(), **options},
     )  # fmt: skip
     return result.differences.to_pylist(), result.summary
@@ -65,8 +70,9 @@ def test_golden_logs_are_judged_alike(
     """Where the frame keeps nothing, every block may be judged as bytes."""
     case = golden_case(cell, scenario, log)
     one_by_one = judge(case, case.rows(), keep=keep)
-    text = TextBlocks(case.lines())
-    assert judge(case, RowWindows(windows(case)), text, keep=keep) == one_by_one
+    for events in (None, event_batches(case)):
+        text, rows = TextBlocks(case.lines()), RowWindows(windows(case))
+        assert judge(case, rows, text, events, keep=keep) == one_by_one
 
 
 @pytest.mark.parametrize("name", ["hostile", "absent", "vector"])
@@ -108,7 +114,8 @@ def both_ways(case: Any, given: list[Window], text: Any = None) -> Any:
     for keep in (0, 1000):
         lines = None if text is None else list(text)
         found = judge(case, records(given), lines, keep=keep)
-        assert judge(case, RowWindows(given), lines, keep=keep) == found
+        for events in (None, event_batches(case)):
+            assert judge(case, RowWindows(given), lines, events, keep=keep) == found
     return found
 
 
@@ -153,7 +160,9 @@ def test_a_value_of_another_row_is_found(types: Any) -> None:
     assert places <= {(d["pos"], d["row"], d["column"]) for d in found}
 
 
-@pytest.mark.parametrize("column", ["pos", "row", "server_id", "thread_id"])
+@pytest.mark.parametrize(
+    "column", ["pos", "end_pos", "row", "timestamp", "commit_timestamp", "server_id", "thread_id"]
+)
 def test_a_number_that_is_wrong_is_found(several: Any, column: str) -> None:
     given = list(windows(several))
     batch = max(given[0], key=len)

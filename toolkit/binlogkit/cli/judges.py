@@ -35,7 +35,7 @@ class Subject:
 
         Progress is that of the events, which are read as the judge proceeds.
         """
-        from binlogkit.analyses.conformance import RowWindows, parse_decoded
+        from binlogkit.analyses.conformance import EventBatches, RowWindows, parse_decoded
         from binlogkit.cli.progress import unwatched
         from binlogkit.log import Log
 
@@ -44,7 +44,8 @@ class Subject:
         schemas: list[Any] = list(aside.table_schemas())
         if self.decoded is None or self.kind is None:
             rows = RowWindows(aside.row_windows())
-            return Log([carrier], options).event_records(), rows, schemas
+            events = Log([carrier], options).event_batches(compact=True)
+            return EventBatches(events), rows, schemas
         theirs = parse_decoded(lines_of_file(self.decoded), self.kind)
         return theirs.events, theirs.rows, list(theirs.schemas) or schemas
 
@@ -77,14 +78,14 @@ def _by_mysqlbinlog(oracle: Any, subject: Subject, carrier: Carrier) -> Conforma
     """One log's comparison with mysqlbinlog."""
     from binlogkit.analyses.conformance import TextBlocks, against_mysqlbinlog
     from binlogkit.cli.progress import unwatched
-    from binlogkit.log.stored_events import UNREAD, stored_events
+    from binlogkit.log.stored_events import UNREAD, StoredEvents
     from binlogkit.sources.mysqlbinlog import read_blocks
 
     aside = unwatched(carrier)
     with _as_file(aside) as path:
         return against_mysqlbinlog(
             *subject.records(carrier), TextBlocks(read_blocks(path, using=oracle)),
-            file=carrier.name, baseline=subject.known, stored=stored_events(aside, UNREAD),
+            file=carrier.name, baseline=subject.known, stored=StoredEvents(aside, UNREAD),
             decoder=subject.name,
         )  # fmt: skip
 
@@ -128,7 +129,7 @@ class _ServerJudge:
         from binlogkit.cli.progress import unwatched
         from binlogkit.constants import EventFlag
         from binlogkit.log.served import served_tables
-        from binlogkit.log.stored_events import stored_events
+        from binlogkit.log.stored_events import StoredEvents
         from binlogkit.rows.series import split_name
         from binlogkit.sources.server.listed import listed_events
 
@@ -138,12 +139,12 @@ class _ServerJudge:
         aside = unwatched(carrier)
         with _as_file(aside) as path:
             size = self._ends[carrier.name] = Path(path).stat().st_size
-        first = next(stored_events(aside), None)
+        first = next(iter(StoredEvents(aside)), None)
         relay = first is not None and bool(first.raw.header.flags & EventFlag.RELAY_LOG)
         listed = listed_events(self._server, f"{stem}.{number:06}", relay=relay)
         last = len(self._ends) == len(subject.log.carriers) and not relay
         return against_server(
-            lines_of(stored_events(carrier), relay=relay),
+            lines_of(StoredEvents(carrier), relay=relay),
             (Line.shown(*one) for one in listed),
             served_tables(subject.log, self._server, self._ends) if last else (),
             file=carrier.name, end=size, baseline=subject.known,

@@ -22,15 +22,45 @@ UNREAD = frozenset((
 ))  # fmt: skip
 
 
-def stored_events(carrier: Carrier, unread: Container[int] = ()) -> Iterator[Event]:
-    """The events of one log, including those inside payloads; ``unread``: types whose bodies stay
-    bytes.
+class StoredEvents:
+    """The events of one log, including those inside payloads, once; ``unread``: types whose bodies
+    stay bytes.
 
     Damage is skipped: the normal reading reports it, and damaged rows are not judged.
     """
-    with carrier.open() as file:
-        reader = LogReader(carrier.name, file, on_damage="report", sink=lambda _: None)
-        yield from read_events(reader, on_damage="report", sink=lambda _: None, unread=unread)
+
+    def __init__(self, carrier: Carrier, unread: Container[int] = ()) -> None:
+        self._carrier = carrier
+        self._unread = unread
+        self._reader: LogReader | None = None
+
+    def __iter__(self) -> Iterator[Event]:
+        unread = self._unread
+        with self._carrier.open() as file:
+            self._reader = reader = LogReader(
+                self._carrier.name, file, on_damage="report", sink=lambda _: None
+            )
+            yield from read_events(reader, on_damage="report", sink=lambda _: None, unread=unread)
+
+    @property
+    def offset(self) -> int | None:
+        """Where the next event begins that was not read, None where it is in no file of events."""
+        reader = self._reader
+        return None if reader is None or not reader.in_file else reader.offset
+
+    @property
+    def checksummed(self) -> bool:
+        """Whether the events that come have checksums."""
+        return self._reader is not None and self._reader.format.checksummed(EventType.XID_EVENT)
+
+    def ahead(self, size: int) -> bytes:
+        """The bytes from :attr:`offset` on, fewer at the end."""
+        return b"" if self._reader is None else self._reader.ahead(size)
+
+    def pass_over(self, size: int) -> None:
+        """Go on after whole events of so many bytes, which :meth:`ahead` has shown."""
+        if self._reader is not None:
+            self._reader.pass_over(size)
 
 
 def field_bytes(log: Streams, carrier: Carrier, pos: int, inner: int | None) -> dict[str, str]:

@@ -72,6 +72,19 @@ class LogReader:
         """Where the next event begins."""
         return self._stream.offset
 
+    @property
+    def in_file(self) -> bool:
+        """Whether events stand in a file one after the other, not in what shows them."""
+        return self._loose is None and self._dump is None
+
+    def ahead(self, size: int) -> bytes:
+        """The bytes from :attr:`offset` on, fewer at the end."""
+        return self._stream.peek(size)
+
+    def pass_over(self, size: int) -> None:
+        """Go on after whole events of so many bytes, which someone else has read."""
+        self._stream.skip(size)
+
     def go_on(
         self, offset: int, log_format: LogFormat, shift: int, unchecked: int | None, *, sure: bool
     ) -> None:

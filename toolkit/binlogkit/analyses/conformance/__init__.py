@@ -6,7 +6,7 @@ from binlogkit.analyses.conformance.against_golden import against_golden, wrong_
 from binlogkit.analyses.conformance.compare import against_mysqlbinlog
 from binlogkit.analyses.conformance.decoded import Decoded, formats, parse_decoded, register
 from binlogkit.analyses.conformance.expected_rules import EXPECTED_RULES
-from binlogkit.analyses.conformance.our_records import RowWindows
+from binlogkit.analyses.conformance.our_records import EventBatches, RowWindows
 from binlogkit.analyses.conformance.printed import TextBlocks
 from binlogkit.analyses.conformance.result import (
     COLUMNS,
@@ -29,6 +29,7 @@ __all__ = [
     "ConformanceResult",
     "ConformanceSummary",
     "Decoded",
+    "EventBatches",
     "Kind",
     "RowWindows",
     "Rule",

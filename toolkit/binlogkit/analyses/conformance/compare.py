@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, tzinfo
-from functools import lru_cache
+from datetime import UTC, tzinfo
 from typing import Any, TypeVar
 
 from binlogkit.analyses.conformance.cell import Tables
 from binlogkit.analyses.conformance.event_fields import TYPES, fields_of, our_statement
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
 from binlogkit.analyses.conformance.our_records import (
+    EventBatches,
     Key,
     OurEvents,
     OurRows,
@@ -18,7 +18,7 @@ from binlogkit.analyses.conformance.our_records import (
     RowWindows,
     key_of,
 )
-from binlogkit.analyses.conformance.printed import PrintedEvent, TextBlocks
+from binlogkit.analyses.conformance.printed import PrintedEvent, TextBlocks, clock
 from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
 from binlogkit.analyses.conformance.result import ConformanceResult, Differences
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
@@ -38,7 +38,7 @@ _FIELD_OF = {"STMT_END": "flags", "block_length": "data"}  # compared with the t
 
 
 def against_mysqlbinlog(
-    events: Iterable[Record] | None,
+    events: Iterable[Record] | EventBatches | None,
     rows: Iterable[Record] | RowWindows | None,
     schemas: Iterable[TableSchema | Mapping[str, Any]],
     text_lines: Iterable[bytes | str] | TextBlocks,
@@ -76,7 +76,7 @@ def against_mysqlbinlog(
 class _Comparison:
     def __init__(
         self,
-        events: Iterable[Record] | None,
+        events: Iterable[Record] | EventBatches | None,
         rows: Iterable[Record] | RowWindows | None,
         schemas: Iterable[TableSchema | Mapping[str, Any]],
         findings: Differences,
@@ -91,20 +91,27 @@ class _Comparison:
         self.compared = 0
         self.last: Key = (-1, -1)
         self.told = set[str]()  # fields of the event that were compared with the text and differ
-        self.ours = None if events is None else OurEvents(events)
+        self.ours = None if events is None else _our_events(events)
         self.groups = None
         self.blocks = None
+        self.block_events = None
+        self.transaction = PrintedTransaction(self.report)
         tables, statement = Tables(schemas), StoredStatement(stored)
         if isinstance(rows, RowWindows):
+            from binlogkit.analyses.conformance.block_events import BlockEvents
             from binlogkit.analyses.conformance.block_rows import BlockRows
-            from binlogkit.analyses.conformance.our_batches import OurBatches
+            from binlogkit.analyses.conformance.our_batches import OurBatches, OurEventBatches
 
             ours = OurBatches(rows.windows)
             self.groups = RowGroups(ours, tables, findings, statement)
             self.blocks = BlockRows(ours, self.groups, findings)
+            in_bytes = stored.bytes is not None and zone is UTC
+            if in_bytes and isinstance(self.ours, OurEventBatches):
+                self.block_events = BlockEvents(
+                    self.ours, ours, self.groups, self.transaction, stored, findings
+                )
         elif rows is not None:
             self.groups = RowGroups(OurRows(rows), tables, findings, statement)
-        self.transaction = PrintedTransaction(self.report)
 
     def run(self, text: Iterable[bytes | str] | TextBlocks) -> ConformanceResult:
         take = None if self.blocks is None else self.blocks.take
@@ -113,7 +120,8 @@ class _Comparison:
             lines = TextBlocks(self._guarded(text.blocks))
         else:
             lines = self._guarded(text)
-        for item in read_text(lines, self.ours, take):
+        take_events = None if self.block_events is None else self.block_events.take
+        for item in read_text(lines, self.ours, take, take_events):
             if isinstance(item, PrintedEvent):
                 self._event(item)
             elif self.groups is not None:
@@ -124,7 +132,7 @@ class _Comparison:
         groups = self.groups
         return self.findings.result(
             self.problem,
-            events=self.compared,
+            events=self.compared + (self.block_events.compared if self.block_events else 0),
             rows=groups.rows if groups else 0,
             cells=groups.cells if groups else 0,
             cells_by_bytes=groups.by_bytes if groups else 0,
@@ -141,7 +149,7 @@ class _Comparison:
 
     def _event(self, printed: PrintedEvent) -> None:
         key, ours = printed.key, None
-        self.last = max(self.last, key)
+        self.last, before = max(self.last, key), self.findings.total
         if self.groups is not None:
             self.groups.next_event()
         if self.ours is not None:
@@ -159,6 +167,9 @@ class _Comparison:
             self._not_ours(key, printed)
         if printed.doubt:
             self._doubt(key, ours, printed)
+        right = stored is not None and ours is not None and self.findings.total == before
+        if right and self.block_events is not None:
+            self.block_events.learn(printed)
         if self.groups is None:
             self.stored.pass_over(key)
         elif rows:
@@ -176,7 +187,7 @@ class _Comparison:
         self._type(key, ours, printed)
         self._field(key, "server_id", ours.get("server_id"), printed.server_id)
         timestamp = ours.get("timestamp")
-        moment = _moment(timestamp, self.zone) if isinstance(timestamp, int) else None
+        moment = clock(timestamp, self.zone) if isinstance(timestamp, int) else None
         self._field(key, "timestamp", moment, printed.time)
         self._end_position(key, ours, printed)
         self._checksum(key, ours, printed)
@@ -218,7 +229,7 @@ class _Comparison:
         header = event.raw.header
         if printed.inner is None and header.log_pos != printed.end_log_pos:
             return None
-        fits = _moment(header.timestamp, self.zone) == printed.time
+        fits = clock(header.timestamp, self.zone) == printed.time
         return header_of(event.raw) if fits else None
 
     def _type(self, key: Key, ours: Record, printed: PrintedEvent) -> None:
@@ -320,8 +331,9 @@ class _Comparison:
         return RowEventFacts(key, ends, values, self.stored.names(key), self.transaction)
 
 
-@lru_cache(256)
-def _moment(timestamp: int, zone: tzinfo) -> str:
-    """A timestamp as mysqlbinlog prints it."""
-    moment = datetime.fromtimestamp(timestamp, zone)
-    return f"{moment:%y%m%d} {moment.hour:2d}:{moment:%M:%S}"
+def _our_events(events: Iterable[Record] | EventBatches) -> OurEvents:
+    if not isinstance(events, EventBatches):
+        return OurEvents(events)
+    from binlogkit.analyses.conformance.our_batches import OurEventBatches
+
+    return OurEventBatches(events.batches)

@@ -27,6 +27,7 @@ from binlogkit.analyses.conformance.printed import (
     LineSource,
     PrintedEvent,
     PrintedRow,
+    TakenEvents,
     TextBlocks,
     read_rows,
 )
@@ -71,13 +72,18 @@ def read_text(
     lines: Iterable[bytes | str] | TextBlocks,
     hints: OurEvents | None = None,
     take_rows: Callable[[LineSource], object] | None = None,
+    take_events: Callable[[LineSource, int], TakenEvents | None] | None = None,
 ) -> Iterator[PrintedEvent | PrintedRow]:
     """Events in the order of their positions; a statement's rows after its last rows event.
 
     ``hints``: what another decoder knows of the log; it decides only where the text alone cannot;
-    ``take_rows`` may take whole rows where the next line begins one, which then are not read.
+    ``take_rows`` may take whole rows where the next line begins one, which then are not read;
+    ``take_events`` whole events with their rows, where the next line begins one that stands after
+    the position that it is given.
     """
-    return _Reader(LineSource(lines), OurEvents(()) if hints is None else hints, take_rows).read()
+    reader = _Reader(LineSource(lines), OurEvents(()) if hints is None else hints)
+    reader.take_rows, reader.take_events = take_rows, take_events
+    return reader.read()
 
 
 class _Reader:
@@ -88,15 +94,11 @@ class _Reader:
     the payload at ``outer``.
     """
 
-    def __init__(
-        self,
-        lines: LineSource,
-        hints: OurEvents,
-        take_rows: Callable[[LineSource], object] | None,
-    ) -> None:
+    def __init__(self, lines: LineSource, hints: OurEvents) -> None:
         self.lines = lines
         self.hints = hints
-        self.take_rows = take_rows
+        self.take_rows: Callable[[LineSource], object] | None = None
+        self.take_events: Callable[[LineSource, int], TakenEvents | None] | None = None
         self.positions: deque[tuple[int, int]] = deque()
         self.seen = 0
         self.chained = True
@@ -110,6 +112,8 @@ class _Reader:
         lines = self.lines
         while (line := lines.peek()) is not None:
             if found := _AT.fullmatch(line):
+                if self._taken():
+                    continue
                 lines.take()
                 self.positions.append((int(found[1]), self.seen))
                 self.seen += 1
@@ -123,8 +127,22 @@ class _Reader:
         self.positions.clear()
         yield from self._due()
 
+    def _taken(self) -> bool:
+        """Whether the next events were taken."""
+        if self.take_events is None or self.positions or self.waiting or self.outer is not None:
+            return False
+        events = self.take_events(self.lines, self.highest)
+        if events is None:
+            return False
+        self.chained = self.chained and self.end in (None, events.first & _UINT32)
+        self.end, self.highest = events.end_log_pos, events.last
+        self.seen += events.count
+        return True
+
     def _event(self, header: re.Match[bytes]) -> Iterator[PrintedEvent | PrintedRow]:
         event, number = self._start(header)
+        if self.take_events is not None:
+            self.lines.taken = [header[0]]
         if event.kind == "Table_map":
             self._table_map(event)
         if event.kind in _STATEMENT_KINDS:
@@ -133,6 +151,9 @@ class _Reader:
             self._rows_query(event)
         elif event.kind not in _ROWS_KINDS:
             self._body(event)
+        if self.lines.taken is not None:
+            event.text = b"# at %d\n%s\n" % (event.pos, b"\n".join(self.lines.taken))
+            self.lines.taken = None
         heappush(self.waiting, (number, event))
         yield from self._due()
         if event.kind in _ROWS_KINDS:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.conformance.cell import Tables, TableVersion
-from binlogkit.analyses.conformance.our_records import Key, OurRows, Record, Window, key_of
+from binlogkit.analyses.conformance.our_records import (
+    Key,
+    OurEvents,
+    OurRows,
+    Record,
+    Stream,
+    Window,
+    key_of,
+)
 from binlogkit.analyses.conformance.printed import PrintedRow
 from binlogkit.analyses.conformance.row_texts import (
     RowForm,
@@ -24,6 +32,8 @@ from binlogkit.analyses.conformance.row_texts import (
     absent_cells,
     row_texts,
 )
+from binlogkit.constants import EventType
+from binlogkit.frames.fields.ledger import EVENT
 from binlogkit.frames.fields.rows import ROW
 from binlogkit.frames.generic import generic_rows
 from binlogkit.frames.records import records_of
@@ -126,49 +136,56 @@ class Block:
         return values[np.stack([digits.there for digits in chosen], axis=1)].tobytes()
 
 
-class OurBatches(OurRows):
-    """``windows``: see :class:`RowWindows`."""
+class _Part(Protocol):
+    """Some records of ours in the log's order, as batches."""
 
-    def __init__(self, windows: Iterable[Window]) -> None:
+    def __len__(self) -> int: ...
+
+    def records(self, start: int, stop: int) -> Iterator[Record]:
+        """Those from ``start`` on, up to ``stop``."""
+
+
+_P = TypeVar("_P", bound=_Part)
+
+
+class _Batched(Stream, Generic[_P]):
+    """Records that are made of batches as far as they are asked for."""
+
+    def __init__(self, parts: Iterator[_P]) -> None:
         super().__init__(())
-        self._windows = iter(windows)
-        self._shares: deque[_Share] = deque()
-        self._row = 0  # of the first share: the next that is taken
-        self._forms: dict[tuple[str, str], RowForm] = {}
+        self._source = parts
+        self._parts: deque[_P] = deque()
+        self._row = 0  # of the first part: the next that is taken
         self._at_once = _FEW
-
-    # ---- one by one
-
-    def peek(self, last: Key, distance: int = 0) -> Record | None:
-        """The row ``distance`` ahead if it stands at or before ``last``; one that does not is made
-        no record."""
-        while not self._shares and self._more():
-            pass
-        if not self._ahead and self._shares and self._shares[0].key(self._row) > last:
-            return None
-        return super().peek(last, distance)
 
     def _fill(self, count: int) -> bool:
         while len(self._ahead) < count:
             at = self._row + len(self._ahead)
-            for share in self._shares:
-                if at < len(share):
+            for part in self._parts:
+                if at < len(part):
                     break
-                at -= len(share)
+                at -= len(part)
             else:
                 if not self._more():
                     return False
                 continue
-            self._ahead.extend((key_of(r), r) for r in share.records(at, at + self._at_once))
+            self._ahead.extend((key_of(r), r) for r in part.records(at, at + self._at_once))
             self._at_once = min(2 * self._at_once, _MANY)
         return True
 
     def _more(self) -> bool:
-        window = next(self._windows, None)
-        if window is None:
+        part = next(self._source, None)
+        if part is None:
             return False
-        self._shares.extend(_shares(window))
+        self._parts.append(part)
         return True
+
+    def _first(self) -> _P | None:
+        """The part of the next record, None after the last."""
+        while not self._parts:
+            if not self._more():
+                return None
+        return self._parts[0]
 
     def take_first(self) -> Record:
         """Take the next record, which must be held."""
@@ -176,12 +193,33 @@ class OurBatches(OurRows):
         self._pass(1)
         return record
 
+    def _pass_over(self, count: int) -> None:
+        """Take records that were looked at as batches."""
+        for _ in range(min(count, len(self._ahead))):
+            self._ahead.popleft()
+        self._pass(count)
+        self._at_once = _FEW
+
     def _pass(self, count: int) -> None:
         self._row += count
-        while self._shares and self._row >= len(self._shares[0]):
-            self._row -= len(self._shares.popleft())
+        while self._parts and self._row >= len(self._parts[0]):
+            self._row -= len(self._parts.popleft())
 
-    # ---- many at once
+
+class OurBatches(_Batched["_Share"], OurRows):
+    """``windows``: see :class:`RowWindows`."""
+
+    def __init__(self, windows: Iterable[Window]) -> None:
+        super().__init__(share for window in windows for share in _shares(window))
+        self._forms: dict[tuple[str, str], RowForm] = {}
+
+    def peek(self, last: Key, distance: int = 0) -> Record | None:
+        """The row ``distance`` ahead if it stands at or before ``last``; one that does not is made
+        no record."""
+        share = self._first()
+        if not self._ahead and share is not None and share.key(self._row) > last:
+            return None
+        return super().peek(last, distance)
 
     def learn(self, row: PrintedRow, facts: TableVersion | None) -> None:
         """Look at a printed row that agrees with ours, which is of the version ``facts``."""
@@ -198,18 +236,75 @@ class OurBatches(OurRows):
 
         ``tables``: which version the rows of a table are of.
         """
-        while not self._shares:
-            if not self._more():
-                return None
-        share = self._shares[0]
+        share = self._first()
+        if share is None:
+            return None
         return share.block(self._row, last, most, self._forms, tables)
 
-    def pass_over(self, block: Block) -> None:
-        """Take the rows of a block."""
-        for _ in range(min(len(block), len(self._ahead))):
-            self._ahead.popleft()
-        self._pass(len(block))
-        self._at_once = _FEW
+    def run(self, last: Key, tables: Tables) -> RowRun | None:
+        """The next rows up to ``last``, None where there are none."""
+        share = self._first()
+        if share is None or share.key(self._row) > last:
+            return None
+        return share.run(self._row, last, self._forms, tables)
+
+    def pass_over(self, rows: Sized) -> None:
+        """Take the rows of a block or a run."""
+        self._pass_over(len(rows))
+
+
+class OurEventBatches(_Batched["EventPart"], OurEvents):
+    """``taken``: the part of the event that was taken last, and its row there."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        super().__init__(EventPart(batch) for batch in _whole_transactions(batches))
+        self.taken: tuple[EventPart, int] | None = None
+
+    def take_first(self) -> Record:
+        """Take the next record, which must be held."""
+        self.taken = (self._parts[0], self._row)
+        return super().take_first()
+
+    def next(self) -> tuple[EventPart, int] | None:
+        """The part of the next event and its row there, None after the last."""
+        part = self._first()
+        return None if part is None else (part, self._row)
+
+    def pass_over(self, count: int) -> None:
+        """Take events of the next one's part."""
+        self._pass_over(count)
+
+
+def _whole_transactions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same events: what follows the last transaction's end in a batch goes into the next."""
+    rest = None
+    for batch in batches:
+        whole = batch if rest is None else pa.concat_batches([rest, batch])
+        ends = np.flatnonzero(np.asarray(whole.column("code")) == EventType.XID_EVENT)
+        stop = int(ends[-1]) + 1 if len(ends) else len(whole)
+        rest = whole.slice(stop) if stop < len(whole) else None
+        if stop:
+            yield whole.slice(0, stop)
+    if rest is not None:
+        yield rest
+
+
+class EventPart:
+    """Events as ``Streams.event_batches`` gives them, compact; ``numbers``: by column."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self.batch = batch
+        self.numbers = {
+            name: _numbers(batch, name)
+            for name in ("pos", "end_pos", "inner", "size", "timestamp", "code", "server_id")
+        }
+
+    def __len__(self) -> int:
+        return int(self.batch.num_rows)
+
+    def records(self, start: int, stop: int) -> Iterator[Record]:
+        """The events from ``start`` on, up to ``stop``."""
+        return records_of([self.batch.slice(start, stop - start)], EVENT)
 
 
 class _Events:
@@ -321,16 +416,35 @@ class _Share:
         ]
         return records_of(generic_rows(some, generic_schema(), compact=True), ROW)
 
+    def run(
+        self, row: int, last: Key, forms: Mapping[tuple[str, str], RowForm], tables: Tables
+    ) -> RowRun | None:
+        """See :meth:`OurBatches.run`."""
+        end = self._behind(last)
+        if end is None or end <= row:
+            return None
+        return RowRun(
+            self.groups, self.group[row:end], self.place[row:end], forms, tables,
+            open_end=end == len(self),
+        )  # fmt: skip
+
+    def _behind(self, last: Key) -> int | None:
+        """The first row after ``last``; None where that cannot be said."""
+        if not self._in_order or not 0 <= last[1] + 1 < 1 << _INNER_BITS:
+            return None
+        place = (last[0] << _INNER_BITS) + last[1] + 1
+        return int(np.searchsorted(self._places, place, "right"))
+
     def block(
         self, row: int, last: Key, most: int, forms: Mapping[tuple[str, str], RowForm],
         tables: Tables,
     ) -> Block | None:  # fmt: skip
         """See :meth:`OurBatches.block`."""
-        if not self._in_order or not 0 <= last[1] + 1 < 1 << _INNER_BITS:
+        behind = self._behind(last)
+        if behind is None:
             return None
         end = int(self._ends[np.searchsorted(self._ends, row, "right")])
-        behind = np.searchsorted(self._places, (last[0] << _INNER_BITS) + last[1] + 1, "right")
-        end = min(end, row + most, int(behind))
+        end = min(end, row + most, behind)
         group = self.groups[self.group[row]]
         form = forms.get(group.table)
         if end <= row or form is None or tables.current(*group.table) is not form.facts:
@@ -346,6 +460,76 @@ class _Share:
         if stop <= start:
             return None
         return _made(group, texts, range(start, stop))
+
+
+class RowRun:
+    """Rows that stand next to each other.
+
+    ``odd``: those that are judged one by one; ``cells``: how many each row has; ``rules``: how many
+    of a row's a rule explains; ``group``: which of ``tables`` each row is of; ``open``: more rows
+    of the last one's event may follow.
+    """
+
+    def __init__(
+        self, groups: Sequence[_Group], group: Numbers, place: Numbers,
+        forms: Mapping[tuple[str, str], RowForm], tables: Tables, *, open_end: bool,
+    ) -> None:  # fmt: skip
+        count = len(group)
+        self.open = open_end
+        self.odd, self.cells = np.zeros(count, bool), np.zeros(count, np.int64)
+        self.rules: dict[str, Numbers] = {}
+        self.tables = [one.table for one in groups]
+        self.group = group
+        self._parts: list[tuple[_Group, Booleans, Numbers, RowTexts | None]] = []
+        for i, one in enumerate(groups):
+            here = group == i
+            if not here.any():
+                continue
+            these, texts, form = place[here], None, forms.get(one.table)
+            if form is not None and tables.current(*one.table) is form.facts:
+                texts = one.texts(form, int(these[0]))
+            self._parts.append((one, here, these, texts))
+            self._judge(here, these, texts)
+        # Row by row: where the parts, one after the other, have it.
+        order = np.concatenate([np.flatnonzero(here) for _, here, _, _ in self._parts])
+        self._order = None if len(self._parts) == 1 else pa.array(np.argsort(order))
+
+    def _judge(self, here: Booleans, these: Numbers, texts: RowTexts | None) -> None:
+        if texts is None:
+            self.odd |= here
+            return
+        self.odd[here] = texts.odd[these]
+        self.cells[here] = texts.cells[these]
+        for digits in texts.digits:
+            self.odd[here] |= digits.there[these]
+        for rule, counts in texts.rules.items():
+            self.rules.setdefault(rule, np.zeros(len(here), np.int64))[here] = counts[these]
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def column(self, name: str, count: int) -> pa.Array:
+        """A column of the first rows; of a dictionary the texts."""
+        columns = [one.batch.column(name).take(pa.array(these)) for one, _, these, _ in self._parts]
+        if columns and isinstance(columns[0], pa.DictionaryArray):
+            columns = [column.dictionary_decode() for column in columns]
+        return self._in_order(columns).slice(0, count)
+
+    def texts(self, count: int) -> pa.Array:
+        """What mysqlbinlog must print of each of the first rows, as bytes; none of them is odd."""
+        found = []
+        for _, _, these, texts in self._parts:
+            if texts is None:
+                found.append(pa.nulls(len(these), pa.binary()))
+                continue
+            buffers = [None, pa.py_buffer(texts.offsets), pa.py_buffer(texts.data)]
+            whole = pa.Array.from_buffers(pa.binary(), len(texts.offsets) - 1, buffers)
+            found.append(whole.take(pa.array(these)))
+        return self._in_order(found).slice(0, count)
+
+    def _in_order(self, columns: list[pa.Array]) -> pa.Array:
+        whole = columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
+        return whole if self._order is None else whole.take(self._order)
 
 
 def _made(group: _Group, texts: RowTexts, rows: range) -> Block:

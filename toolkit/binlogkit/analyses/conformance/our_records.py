@@ -30,13 +30,22 @@ class RowWindows:
     windows: Iterable[Window]
 
 
+@dataclass(frozen=True, slots=True)
+class EventBatches:
+    """``batches``: events as ``Streams.event_batches`` gives them, compact."""
+
+    batches: Iterable[pa.RecordBatch]
+
+
 def key_of(record: Record) -> Key:
     """``(pos, inner)`` of an event or row record; -1 outside a payload."""
     inner = record.get("inner")
     return (int(record["pos"]), -1 if inner is None else int(inner))
 
 
-class _Stream:
+class Stream:
+    """Records that are read no further than asked."""
+
     def __init__(self, records: Iterable[Record]) -> None:
         self._records: Iterator[Record] = iter(records)
         self._ahead: deque[tuple[Key, Record]] = deque()
@@ -65,7 +74,7 @@ class _Stream:
         return self._ahead.popleft()[1]
 
 
-class OurEvents(_Stream):
+class OurEvents(Stream):
     """Our events; also the hints that the text's reader asks for."""
 
     def statement(self, key: Key) -> bytes | None:
@@ -101,7 +110,7 @@ class OurEvents(_Stream):
         return None
 
 
-class OurRows(_Stream):
+class OurRows(Stream):
     """Our rows, taken in order up to a key."""
 
     def learn(self, row: PrintedRow, facts: TableVersion | None) -> None:

@@ -11,6 +11,8 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from functools import lru_cache
 
 TableName = tuple[bytes, bytes]
 
@@ -27,6 +29,7 @@ class PrintedEvent:
     there is none); ``head``: the header line from that phrase on; ``body``: the lines below,
     without line ends, empty for rows events, whose rows follow as :class:`PrintedRow`;
     ``statement``: SQL text of a Query or Rows_query (that one escaped, as it is printed);
+    ``text``: all lines, where that was asked for;
     ``doubt``: why the text does not say for sure where this event ends.
     """
 
@@ -43,6 +46,7 @@ class PrintedEvent:
     statement: bytes | None = None
     table: TableName | None = None
     doubt: str | None = None
+    text: bytes = b""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -85,6 +89,17 @@ class PrintedRow:
     line: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class TakenEvents:
+    """Events whose text was taken without being read: how many, where the first and the last of
+    them stand, and the last one's ``end_log_pos``."""
+
+    count: int
+    first: int
+    last: int
+    end_log_pos: int
+
+
 _VERBS = {
     b"### INSERT INTO ": "insert",
     b"### UPDATE ": "update",
@@ -111,6 +126,13 @@ class TextBlocks:
     blocks: Iterable[bytes]
 
 
+@lru_cache(256)
+def clock(timestamp: int, zone: tzinfo) -> str:
+    """A timestamp as mysqlbinlog prints it."""
+    moment = datetime.fromtimestamp(timestamp, zone)
+    return f"{moment:%y%m%d} {moment.hour:2d}:{moment:%M:%S}"
+
+
 class LineSource:
     """The lines of a text, as bytes without line ends, read no further ahead than asked.
 
@@ -124,6 +146,7 @@ class LineSource:
         self._ahead: deque[bytes] = deque()
         self._block, self._at = b"", 0  # what follows them
         self.number = 0
+        self.taken: list[bytes] | None = None  # lines, while someone wants them
 
     def peek(self, distance: int = 0) -> bytes | None:
         """The line ``distance`` lines ahead (0: the next one), None after the end."""
@@ -154,11 +177,20 @@ class LineSource:
         """The next line; call it only after ``peek``."""
         line = self._ahead.popleft()
         self.number += 1
+        if self.taken is not None:
+            self.taken.append(line)
         return line
 
     def take_rows(self, text: bytes) -> bool:
         """Take the next lines if they are ``text``, which ends with the end of a row: whether they
         are, and the row ends there."""
+        return self._take_text(text, _GOES_ON)
+
+    def take_events(self, text: bytes) -> bool:
+        """Take the next lines if they are ``text``: whether they are."""
+        return self._take_text(text, ())
+
+    def _take_text(self, text: bytes, without: tuple[bytes, ...]) -> bool:
         ahead = b"".join(line + b"\n" for line in self._ahead)
         if len(ahead) > len(text):
             self._block, self._at, ahead = ahead + self._block[self._at :], 0, b""
@@ -170,7 +202,7 @@ class LineSource:
         end = self._at + size
         if self._block[self._at : end] != text[len(ahead) :]:
             return False
-        if self._block.startswith(_GOES_ON, end):
+        if self._block.startswith(without, end):
             return False
         self._ahead.clear()
         self._at = end

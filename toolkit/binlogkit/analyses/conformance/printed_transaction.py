@@ -23,12 +23,13 @@ _OUTSIDE = frozenset(("Start", "Previous-GTIDs", "Rotate", "Stop"))
 
 class PrintedTransaction:
     """``values``: record key -> value as row records have it, as far as the text has it;
-    ``gtid``: of events, None outside a transaction and without one."""
+    ``gtid``: of events, None outside a transaction and without one; ``over``: what comes next is of
+    another."""
 
     def __init__(self, report: Report) -> None:
         self.values: dict[str, Any] = {}
+        self.over = False
         self._report = report
-        self._over = False
         self._claims: dict[str, dict[Any, tuple[Key, int | None]]] = {}
 
     def event(self, printed: PrintedEvent, ours: Record | None) -> None:
@@ -37,9 +38,9 @@ class PrintedTransaction:
         # Two servers' events can alternate only between transactions: a GTID event starts anew.
         if kind in _BEGINS:
             self.end()
-        if kind in _BEGINS or self._over:  # an INCIDENT of 5.6 follows a transaction, without GTID
+        if kind in _BEGINS or self.over:  # an INCIDENT of 5.6 follows a transaction, without GTID
             self.values = {}
-        self._over = kind in ("Xid", "XA") or printed.statement in _ENDS
+        self.over = kind in ("Xid", "XA") or printed.statement in _ENDS
         told = {name: theirs for name, _, theirs in fields_of(printed)} if kind in _TELLS else {}
         if kind in _BEGINS:
             self.values["gtid"] = _known(told.get("gtid"), "ANONYMOUS")
@@ -57,6 +58,11 @@ class PrintedTransaction:
             self.end(**{n: theirs for n, _, theirs in fields_of(printed) if n == name})
         elif printed.statement in _ENDS:
             self.end()
+
+    def passed(self, **values: Any) -> None:
+        """Whole transactions were judged otherwise; ``values``: of the last."""
+        self.end()
+        self.values, self.over = values, True
 
     def gtid_of(self, printed: PrintedEvent) -> str | None:
         """The GTID that the event's record has."""

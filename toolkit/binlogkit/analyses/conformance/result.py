@@ -186,6 +186,11 @@ class Differences:
         self.rows_invented += invented
 
     @property
+    def total(self) -> int:
+        """How many differences were counted, and how many were known."""
+        return self.kinds.total() + self.baselined
+
+    @property
     def failing(self) -> list[dict[str, Any]]:
         """The kept differences that make the comparison fail, as records of :data:`COLUMNS`."""
         return [record for record in self.records if record["kind"] in _FAILING]

@@ -137,6 +137,12 @@ class RowGroups:
         self._alone.end()
         self._number = self._own = last
 
+    def passed(self, rows: int, cells: int) -> None:
+        """So many rows of whole transactions, which are taken, were compared as bytes."""
+        self.rows += rows
+        self.cells += cells
+        self._alone.end()
+
     def event_at(self, key: Key) -> RowEventFacts | None:
         """The rows event at ``key``, if it is the statement's."""
         return self._events.get(key)

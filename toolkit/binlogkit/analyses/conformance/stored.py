@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol, runtime_checkable
 
 from binlogkit.constants import ColumnType
 from binlogkit.events.base import Event
@@ -312,13 +313,37 @@ def _cuts(codes: bytes, metadata: bytes, bitmap: bytes) -> _Cuts:
     return _Cuts(types, _there(bitmap, len(types)))
 
 
+@runtime_checkable
+class StoredBytes(Protocol):
+    """A log's events, of which some may be looked at as bytes instead.
+
+    ``offset``: where the next begins that was not read; None where its bytes are not at hand;
+    ``checksummed``: whether events have checksums.
+    """
+
+    @property
+    def offset(self) -> int | None: ...
+
+    @property
+    def checksummed(self) -> bool: ...
+
+    def __iter__(self) -> Iterator[Event]: ...
+
+    def ahead(self, size: int) -> bytes:
+        """The bytes from there on, fewer at the end."""
+
+    def pass_over(self, size: int) -> None:
+        """Go on after whole events of so many bytes."""
+
+
 class StoredLog:
     """A log's events in order, which the judge asks for as mysqlbinlog's text proceeds.
 
     Held are the events between the one looked at and the rows that were taken last.
     """
 
-    def __init__(self, events: Iterable[Event]) -> None:
+    def __init__(self, events: Iterable[Event] | StoredBytes) -> None:
+        self.bytes = events if isinstance(events, StoredBytes) else None
         self._events = iter(events)
         self._ahead: deque[Key] = deque()
         self._held: dict[Key, tuple[Event, TableMap | None]] = {}  # rows events with their map
@@ -330,6 +355,12 @@ class StoredLog:
         self._passed = max(self._passed, key)
         while self._ahead and self._ahead[0] <= self._passed:
             self._take()
+
+    def pass_to(self, key: Key, end: int) -> None:
+        """Events up to ``key``, which ends at ``end``, were judged by their bytes."""
+        assert self.bytes is not None and self.bytes.offset is not None
+        self.bytes.pass_over(end - self.bytes.offset)
+        self.pass_over(key)
 
     def _take(self) -> tuple[Key, Event, TableMap | None]:
         key = self._ahead.popleft()

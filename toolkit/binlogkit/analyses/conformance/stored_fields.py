@@ -167,22 +167,29 @@ def _no_text(stored: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
         yield "query_bytes", fields["query_bytes"], from_hex, stored
 
 
-def _status(block: bytes, said: Mapping[str, Any]) -> Iterator[Place]:
-    """Every variable that is stored, and those that are said and are not."""
-    seen, at = set(), 0
+def status_places(block: bytes) -> tuple[dict[str, slice], bool]:
+    """Where each of a QUERY's status variables stands, and whether all of them are known."""
+    found, at = dict[str, slice](), 0
     while at < len(block):
         known = _STATUS.get(block[at])
         if known is None:
-            return
+            return found, False
         at += 1
         for name, form in known:
             size = form.size(block, at)
-            yield f"status_vars.{name}", said.get(name), form.write, block[at : at + size]
-            seen.add(name)
+            found[name] = slice(at, at + size)
             at += size
+    return found, True
+
+
+def _status(block: bytes, said: Mapping[str, Any]) -> Iterator[Place]:
+    """Every variable that is stored, and those that are said and are not."""
+    places, whole = status_places(block)
     forms = {name: form for known in _STATUS.values() for name, form in known}
-    for name in said:
-        if name in forms and name not in seen and said[name] is not None:
+    for name, place in places.items():
+        yield f"status_vars.{name}", said.get(name), forms[name].write, block[place]
+    for name in said if whole else ():
+        if name in forms and name not in places and said[name] is not None:
             yield f"status_vars.{name}", said[name], forms[name].write, b""
 
 

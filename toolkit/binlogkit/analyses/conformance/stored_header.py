@@ -29,10 +29,14 @@ def header_of(raw: RawEvent) -> dict[str, Any]:
 def _checksum(raw: RawEvent) -> str:
     if not raw.stored_checksum:
         return "none"
-    header = raw.header
-    data = _HEADER.pack(
-        header.timestamp, header.type_code, header.server_id, header.size, header.log_pos,
-        header.flags & ~_IN_USE,
-    )  # fmt: skip
-    found = crc32(data + raw.extra_header + raw.body)
+    found = crc32(header_bytes(raw, without=_IN_USE) + raw.extra_header + raw.body)
     return "ok" if found.to_bytes(4, "little") == raw.stored_checksum else "bad"
+
+
+def header_bytes(raw: RawEvent, without: int = 0) -> bytes:
+    """The first 19 bytes of an event, these flags cleared."""
+    header = raw.header
+    return _HEADER.pack(
+        header.timestamp, header.type_code, header.server_id, header.size, header.log_pos,
+        header.flags & ~without,
+    )  # fmt: skip

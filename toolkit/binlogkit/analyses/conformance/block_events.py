@@ -1,0 +1,444 @@
+"""Whole transactions compared with mysqlbinlog's text as bytes, many at once.
+
+A transaction is judged so where each of its events is like one that was judged (event_forms.py):
+its record and its text are then what follows from its bytes, and its rows' text is what follows
+from the rows. Whatever differs anywhere is read, and judged event by event (compare.py). How many
+events are tried at once adapts to how often that is.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.conformance.event_forms import (
+    CODES,
+    STARTS,
+    Alike,
+    EventForms,
+    Example,
+    Form,
+    Numbers,
+    Part,
+    Places,
+    prefixes,
+)
+from binlogkit.analyses.conformance.our_batches import (
+    EventPart,
+    OurBatches,
+    OurEventBatches,
+    RowRun,
+)
+from binlogkit.analyses.conformance.our_records import Key
+from binlogkit.analyses.conformance.printed import LineSource, PrintedEvent, TakenEvents
+from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
+from binlogkit.analyses.conformance.result import Differences
+from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
+from binlogkit.analyses.conformance.rule import Kind
+from binlogkit.analyses.conformance.stored import StoredBytes, StoredLog
+from binlogkit.analyses.conformance.stored_header import header_bytes
+from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH
+from binlogkit.events.table_map import TableMap
+
+Booleans = npt.NDArray[np.bool_]
+
+_FEW, _MOST = 64, 16_384  # events that are tried at once
+_MOST_BYTES = 8 << 20
+_LONGEST_PAUSE = 64  # events that are judged one by one before the next are tried
+_UINT32 = 0xFFFF_FFFF
+# Which part may follow which.
+_FOLLOWS = np.zeros((len(Part), len(Part)), bool)
+for _one, *_others in (
+    (Part.GTID, Part.BEGIN),
+    (Part.BEGIN, Part.TABLE_MAP),
+    (Part.TABLE_MAP, Part.TABLE_MAP, Part.ROWS, Part.LAST_ROWS),
+    (Part.ROWS, Part.ROWS, Part.LAST_ROWS),
+    (Part.LAST_ROWS, Part.TABLE_MAP, Part.END),
+    (Part.END, Part.GTID, Part.BEGIN),
+):
+    _FOLLOWS[_one, _others] = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the transaction of each event says: of a transaction without it, -1 or None."""
+
+    gtids: pa.Array
+    commits: Places
+    threads: Places
+    xids: Numbers
+
+
+class BlockEvents:
+    """``findings``: where differences are counted; ``compared``: events that were judged here."""
+
+    def __init__(
+        self, events: OurEventBatches, rows: OurBatches, groups: RowGroups,
+        transaction: PrintedTransaction, stored: StoredLog, findings: Differences,
+    ) -> None:  # fmt: skip
+        self.compared = 0
+        self._ours = events
+        self._rows = rows
+        self._groups = groups
+        self._transaction = transaction
+        self._stored = stored
+        self._findings = findings
+        self._forms = EventForms()
+        self._most = _MOST
+        self._pause = 0
+        self._next_pause = 1
+
+    # ---- examples
+
+    def learn(self, printed: PrintedEvent) -> None:
+        """Look at an event that was judged and is right, the one that was taken last of ours."""
+        event, taken = self._stored.find(printed.key), self._ours.taken
+        if event is None or taken is None or printed.inner is not None or printed.doubt:
+            return
+        raw, (part, row) = event.raw, taken
+        if raw.header.type_code not in CODES or raw.extra_header or raw.version < 4:
+            return
+        names = None
+        if isinstance(event.body, TableMap) and event.body.optional is not None:
+            names = event.body.optional.column_names
+        said = {n: part.batch.column(n)[row].as_py() for n in ("type", "flags", "gtid", "fields")}
+        self._forms.learn(Example(
+            header_bytes(raw) + raw.body, raw.pos, raw.stored_checksum, text=printed.text,
+            names=names, **said,
+        ))  # fmt: skip
+
+    # ---- runs
+
+    def take(self, lines: LineSource, after: int) -> TakenEvents | None:
+        """Judge the next transactions and take them, if all of them is as it must be and they
+        stand after the position ``after``."""
+        if self._pause:
+            self._pause -= 1
+            return None
+        found = self._ours.next()
+        if found is None or found[0].numbers["code"][found[1]] not in STARTS:
+            return None
+        self._groups.next_event()
+        part, row = found
+        pos = int(part.numbers["pos"][row])
+        stored = self._stored.bytes
+        if not self._groups.idle or pos <= after or stored is None or stored.offset != pos:
+            return None
+        run = self._run(part, row, pos, stored)
+        right = 0 if run is None else run.right()
+        taken = None if run is None else self._judge(run, right, lines)
+        if taken is not None:
+            self._next_pause = 1
+            self._most = max(_FEW, min(4 * taken.count, _MOST))
+        else:
+            self._most = max(_FEW, min(2 * right, self._most))
+            self._pause = self._next_pause
+            self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
+        return taken
+
+    def _run(self, part: EventPart, row: int, pos: int, stored: StoredBytes) -> _Run | None:
+        ends = part.numbers["end_pos"][row : row + self._most]
+        count = int(np.searchsorted(ends, pos + _MOST_BYTES, "right"))
+        if not count or ends[count - 1] <= pos:
+            return None
+        data = stored.ahead(int(ends[count - 1]) - pos)
+        return _Run(part, row, count, data, stored.checksummed, self._forms)
+
+    def _judge(self, run: _Run, right: int, lines: LineSource) -> TakenEvents | None:
+        stop = run.whole(right)
+        if not stop or (run.part_of(0) != Part.GTID and not self._transaction.over):
+            return None
+        rows = self._rows.run((int(run.positions[stop - 1]), -1), self._groups.tables)
+        if rows is None:
+            return None
+        at = run.events_of(rows.column("pos", len(rows)), rows.column("inner", len(rows)))
+        odd = rows.odd | (at < 0)
+        for rule, counts in rows.rules.items():
+            if self._findings.wants(Kind.REPRESENTATION, rule):
+                odd |= counts > 0  # the frame keeps the first of each
+        if rows.open or odd.any():
+            first = int(at[np.flatnonzero(odd)[0]]) if odd.any() else int(at[-1])
+            stop = run.whole(min(max(first, 0), stop))
+        beyond = (at < 0) | (at >= stop)
+        count = int(np.argmax(beyond)) if beyond.any() else len(at)
+        at = at[:count]
+        if not stop or not count or (np.diff(at) < 0).any():
+            return None
+        told = run.told(stop)
+        if not self._in_place(run, rows, at, told) or not self._named(run, rows, at):
+            return None
+        if not run.gtids_are(told.gtids, stop):
+            return None
+        if not lines.take_events(run.text(rows.texts(count), at, stop)):
+            self._most //= 8
+            return None
+        self._apply(run, rows, at, told, stop)
+        last = int(run.positions[stop - 1])
+        return TakenEvents(stop, int(run.positions[0]), last, int(run.ends[stop - 1]) & _UINT32)
+
+    # ---- rows
+
+    @staticmethod
+    def _in_place(run: _Run, rows: RowRun, at: Places, told: _Told) -> bool:
+        """Whether the rows say rightly where they stand, and what their event and its transaction
+        are."""
+        count = len(at)
+        begins = np.append(True, np.diff(at) != 0)
+        firsts = np.flatnonzero(begins)
+        numbers = np.arange(count) - firsts[np.cumsum(begins) - 1]
+        numeric: tuple[tuple[str, npt.NDArray[Any], bool], ...] = (
+            ("row", numbers, True),
+            ("end_pos", run.ends[at], True),
+            ("timestamp", run.numbers["timestamp"][at], True),
+            ("server_id", run.numbers["server_id"][at], True),
+            ("commit_timestamp", told.commits[at], False),
+            ("thread_id", told.threads[at], False),
+            ("xid", told.xids[at], True),
+        )
+        for name, want, there in numeric:
+            have = rows.column(name, count)
+            null = np.zeros(count, bool) if there else want < 0
+            if (np.asarray(have.is_null()) != null).any():
+                return False
+            values = np.asarray(have.fill_null(0)).astype(want.dtype)
+            if (values[~null] != want[~null]).any():
+                return False
+        if any(rows.column(name, count).null_count != count for name in ("xa", "query")):
+            return False
+        return _alike(rows.column("gtid", count), told.gtids.take(pa.array(at)))
+
+    def _named(self, run: _Run, rows: RowRun, at: Places) -> bool:
+        """Whether our columns are called as the rows' table maps call them."""
+        maps = run.maps(at)
+        if maps is None:
+            return False
+        pairs = np.unique(np.stack([maps, rows.group[: len(at)]]), axis=1)
+        for form, group in pairs.T.tolist():
+            names = self._forms.forms[form].names
+            facts = RowEventFacts((0, -1), True, {}, names, self._transaction)
+            if self._groups.misnamed(facts, rows.tables[group]):
+                return False
+        return True
+
+    # ---- what follows
+
+    def _apply(self, run: _Run, rows: RowRun, at: Places, told: _Told, stop: int) -> None:
+        count, last = len(at), stop - 1
+        for rule, counts in rows.rules.items():
+            if times := int(counts[:count].sum()):
+                self._findings.count(Kind.REPRESENTATION, rule, times)
+        self.compared += stop
+        key: Key = (int(run.positions[last]), -1)
+        self._ours.pass_over(stop)
+        self._rows.pass_over(range(count))
+        self._groups.passed(count, int(rows.cells[:count].sum()))
+        self._stored.pass_to(key, int(run.ends[last]))
+        thread, commit = int(told.threads[last]), int(told.commits[last])
+        self._transaction.passed(
+            gtid=told.gtids[last].as_py(), commit_timestamp=None if commit < 0 else commit,
+            thread_id=thread, query=None,
+        )  # fmt: skip
+
+
+class _Run:
+    """Events of ours from ``row`` on, and ``data``: the bytes that stand there.
+
+    ``positions``, ``ends``, ``numbers``: as our records have them; ``ids``: each one's form.
+    """
+
+    def __init__(
+        self, part: EventPart, row: int, count: int, data: bytes, tail: bool, forms: EventForms
+    ) -> None:
+        self.batch = part.batch.slice(row, count)
+        self.numbers = {name: column[row : row + count] for name, column in part.numbers.items()}
+        self.positions, self.ends = self.numbers["pos"], self.numbers["end_pos"]
+        self._data = np.frombuffer(data, np.uint8)
+        self._view = memoryview(data)
+        self._forms = forms.forms
+        self._tail = CHECKSUM_LENGTH if tail else 0
+        self._starts = self.positions - self.positions[0]
+        self._stops = self.ends - self.positions[0] - self._tail
+        self.ids = np.full(count, -1, np.int64)
+        self._crcs = np.zeros(count, np.uint64)
+        self._alike: dict[int, tuple[Places, Alike]] = {}
+        self._find(forms)
+
+    def part_of(self, event: int) -> Part:
+        """What an event is in its transaction."""
+        return self._forms[int(self.ids[event])].part
+
+    # ---- events against their bytes
+
+    def _find(self, forms: EventForms) -> None:
+        """The form of each event whose header is what the log stores, and stands behind the one
+        before it."""
+        there = self._stops + self._tail <= len(self._data)
+        there &= (self._stops - self._starts >= HEADER_LENGTH) & (self.numbers["inner"] < 0)
+        there[1:] &= self._starts[1:] == self._stops[:-1] + self._tail
+        count = len(there) if there.all() else int(np.argmin(there))
+        if not count:
+            return
+        heads = self._data[self._starts[:count, None] + np.arange(HEADER_LENGTH)]
+        right = np.ones(count, bool)
+        fields = (("timestamp", 0, 4), ("code", 4, 1), ("server_id", 5, 4), ("size", 9, 4))
+        for name, at, width in fields:
+            stored = np.zeros((count, 8), np.uint8)
+            stored[:, :width] = heads[:, at : at + width]
+            right &= stored.view("<i8")[:, 0] == self.numbers[name][:count]
+        sizes = self._stops - self._starts
+        right &= self.numbers["size"][:count] == sizes[:count] + self._tail
+        log_pos = np.ascontiguousarray(heads[:, 13:17]).view("<u4")[:, 0]
+        right &= log_pos == self.ends[:count] & _UINT32
+        right &= self._sealed(count)
+        codes = heads[:, 4]
+        for code in np.unique(codes).tolist():
+            here = np.flatnonzero(right & (codes == code))
+            found = prefixes(code, self._data, self._starts[here], sizes[here])
+            for prefix in np.unique(found).tolist():
+                these = here[found == prefix]
+                if prefix:
+                    self._of_code(code, prefix, these, forms)
+
+    def _of_code(self, code: int, prefix: int, these: Places, forms: EventForms) -> None:
+        data = self._data[self._starts[these, None] + np.arange(prefix)]
+        found = forms.of(code, prefix, data)
+        for form in np.unique(found[found >= 0]).tolist():
+            here = found == form
+            events = these[here]
+            self.ids[events] = form
+            self._alike[form] = events, Alike(
+                self._forms[form], data[here], self.positions[events], self._crcs[events],
+                self._data, self._starts[events] + prefix, self._stops[events],
+            )  # fmt: skip
+
+    def _sealed(self, count: int) -> Booleans:
+        """Whether the checksums hold; an event that has none says so."""
+        says = self.batch.column("checksum").slice(0, count)
+        if not self._tail:
+            return np.asarray(pc.equal(says, "none"))
+        pairs = zip(self._starts[:count].tolist(), self._stops[:count].tolist(), strict=True)
+        crc32, view = zlib.crc32, self._view
+        computed = np.fromiter((crc32(view[a:b]) for a, b in pairs), np.uint64, count)
+        stored = self._data[self._stops[:count, None] + np.arange(CHECKSUM_LENGTH)]
+        self._crcs[:count] = np.ascontiguousarray(stored).view("<u4")[:, 0]
+        right: Booleans = np.asarray(pc.equal(says, "ok")) & (computed == self._crcs[:count])
+        return right
+
+    def right(self) -> int:
+        """How many of the first events have a form, and are what follows from it and what may
+        stand behind one another."""
+        right = self.ids >= 0
+        fields = self.batch.column("fields")
+        if fields.type != pa.string():
+            return 0
+        for events, alike in self._alike.values():
+            form, here = alike.form, pa.array(events)
+            want = alike.filled(form.record)
+            right[events] &= np.asarray(pc.equal(fields.take(here).cast(pa.binary()), want))
+            for name, said in (("type", form.type), ("flags", form.flags)):
+                right[events] &= np.asarray(pc.equal(self.batch.column(name).take(here), said))
+        parts = self._parts()
+        right[1:] &= _FOLLOWS[parts[:-1], parts[1:]]
+        right[0] &= parts[0] in (Part.GTID, Part.BEGIN)
+        return len(right) if right.all() else int(np.argmin(right))
+
+    def _parts(self) -> Places:
+        parts = np.array([*(form.part for form in self._forms), 0], np.int64)
+        return parts[self.ids]
+
+    def whole(self, count: int) -> int:
+        """How many of the first events are whole transactions, of ``count``."""
+        ends = np.flatnonzero(self._parts()[:count] == Part.END)
+        return int(ends[-1]) + 1 if len(ends) else 0
+
+    # ---- transactions
+
+    def told(self, stop: int) -> _Told:
+        """What the first events' transactions say."""
+        parts = self._parts()[:stop]
+        ends = np.flatnonzero(parts == Part.END)
+        which = np.searchsorted(ends, np.arange(stop))  # each event's transaction
+        commits, threads = np.full(len(ends), -1), np.full(len(ends), -1)
+        xids = np.zeros(len(ends), np.uint64)
+        # By the event that gives it, as one array after the other; -1: none gives it.
+        given, chunks, at = np.full(len(ends), -1), [pa.nulls(0, pa.string())], 0
+        for form, numbers in self._numbers_of(stop, Part.GTID):
+            events, alike = numbers
+            gtids = alike.gtids().slice(0, len(events))
+            given[which[events]] = at + np.arange(len(events))
+            chunks.append(gtids)
+            at += len(events)
+            if "immediate_commit_timestamp" in form.blanks:
+                times = alike.numbers("immediate_commit_timestamp")[: len(events)]
+                commits[which[events]] = np.where(times > 0, times.astype(np.int64), -1)
+        for name, part, into in (("thread_id", Part.BEGIN, threads), ("xid", Part.END, xids)):
+            for _, (events, alike) in self._numbers_of(stop, part):
+                into[which[events]] = alike.numbers(name)[: len(events)]
+        places = pa.array(given, mask=given < 0)
+        return _Told(
+            pa.concat_arrays(chunks).take(places).take(pa.array(which)), commits[which],
+            threads[which], xids[which],
+        )  # fmt: skip
+
+    def _numbers_of(self, stop: int, part: Part) -> Iterator[tuple[Form, tuple[Places, Alike]]]:
+        """The forms of a part; its events before ``stop``, which are the first of each."""
+        for events, alike in self._alike.values():
+            if alike.form.part == part:
+                yield alike.form, (events[: np.searchsorted(events, stop)], alike)
+
+    def gtids_are(self, told: pa.Array, stop: int) -> bool:
+        """Whether the events say that their transactions have these GTIDs."""
+        return _alike(self.batch.column("gtid").slice(0, stop), told)
+
+    # ---- rows
+
+    def events_of(self, positions: pa.Array, inners: pa.Array) -> Places:
+        """The rows event of each row, -1 for none."""
+        wanted = np.asarray(positions.fill_null(-1))
+        at = np.minimum(np.searchsorted(self.positions, wanted), len(self.positions) - 1)
+        parts = self._parts()[at]
+        known = (self.positions[at] == wanted) & (self.ids[at] >= 0) & np.asarray(inners.is_null())
+        known &= (parts == Part.ROWS) | (parts == Part.LAST_ROWS)
+        return np.where(known, at, -1)
+
+    def maps(self, at: Places) -> Places | None:
+        """The form of the table map of each rows event; None where one does not follow its own."""
+        parts = self._parts()
+        places = np.where(parts == Part.TABLE_MAP, np.arange(len(parts)), -1)
+        before = np.maximum.accumulate(places)[at]
+        if (before < 0).any():
+            return None
+        tables = np.array([form.table_id for form in self._forms])
+        found = self.ids[before]
+        return found if (tables[found] == tables[self.ids[at]]).all() else None
+
+    # ---- text
+
+    def text(self, rows: pa.Array, at: Places, stop: int) -> bytes:
+        """What mysqlbinlog must print of the first events and of these rows, of the events ``at``:
+        a statement's rows after the last of its events."""
+        last_rows = np.flatnonzero(self._parts()[:stop] == Part.LAST_ROWS)
+        texts, places = [rows], [2 * last_rows[np.searchsorted(last_rows, at)] + 1]
+        for events, alike in self._alike.values():
+            here = events[: np.searchsorted(events, stop)]
+            if len(here):
+                texts.append(alike.filled(alike.form.text).slice(0, len(here)))
+                places.append(2 * here)
+        order = np.argsort(np.concatenate(places), kind="stable")
+        whole = pa.concat_arrays(texts).take(pa.array(order))
+        _, offsets, data = whole.buffers()
+        ends = np.frombuffer(offsets, np.int32)[whole.offset :][: len(whole) + 1]
+        return bytes(memoryview(data)[ends[0] : ends[-1]])
+
+
+def _alike(have: pa.Array, want: pa.Array) -> bool:
+    """Whether two columns of texts are the same."""
+    same: bool = have.cast(pa.string()).equals(want.cast(pa.string()))
+    return same

@@ -1,0 +1,463 @@
+"""Events that are like one that was judged: their record and their text follow from their bytes.
+
+An event that was compared field by field and found right is an example. One that has the same bytes
+but for numbers whose places are known must have the same record and the same text, but for these
+numbers. Where the numbers stand: libs/mysql/binlog/event/control_events.h (GTIDs, XID),
+statement_events.h (QUERY), rows_event.h (8.0); sql/log_event.cc prints them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.conformance.printed import clock
+from binlogkit.analyses.conformance.stored_fields import status_places
+from binlogkit.constants import HEADER_LENGTH, EventType
+from binlogkit.events.rows import RowsFlag
+
+Bytes = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.uint64]
+Places = npt.NDArray[np.int64]
+
+
+class Part(IntEnum):
+    """What an event is in a transaction."""
+
+    GTID = 0
+    BEGIN = 1
+    TABLE_MAP = 2
+    ROWS = 3
+    LAST_ROWS = 4
+    END = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """A number of ``bits`` bits below ``limit`` at the byte ``at`` of an event; ``names``: of the
+    record's fields that hold it."""
+
+    names: tuple[str, ...]
+    at: int
+    bits: int
+    limit: int = 1 << 64
+
+    @property
+    def width(self) -> int:
+        """In bytes."""
+        return -(-self.bits // 8)
+
+    def value(self, data: bytes) -> int:
+        """The number in an event."""
+        number = int.from_bytes(data[self.at : self.at + self.width], "little")
+        return number & ((1 << self.bits) - 1)
+
+    def values(self, data: Bytes) -> Numbers:
+        """The numbers in events, one a row."""
+        whole = np.zeros((len(data), 8), np.uint8)
+        whole[:, : self.width] = data[:, self.at : self.at + self.width]
+        return whole.view("<u8")[:, 0] & np.uint64((1 << self.bits) - 1)
+
+
+_TIMESTAMP, _LOG_POS = Blank(("timestamp",), 0, 32), Blank(("log_pos",), 13, 32)
+_SIZE = Blank(("size",), 9, 32)
+_LAST_MOMENT = 253_402_300_800_000_000  # microseconds; the year 10000 begins
+_SID, _GNO, _CLOCK, _TIMES = (HEADER_LENGTH + n for n in (1, 17, 25, 42))
+_LOGICAL_CLOCK = 2
+_PACKED = {0xFC: 16, 0xFD: 24, 0xFE: 64}
+_POST_HEADER = HEADER_LENGTH + 8  # of rows: the table's id, flags
+_STATUS, _STATUS_LENGTH = HEADER_LENGTH + 13, HEADER_LENGTH + 11
+_GTIDS = (EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
+_UPDATES = (EventType.UPDATE_ROWS_EVENT_V1, EventType.UPDATE_ROWS_EVENT)
+_V1 = (
+    EventType.WRITE_ROWS_EVENT_V1, EventType.UPDATE_ROWS_EVENT_V1, EventType.DELETE_ROWS_EVENT_V1,
+)  # fmt: skip
+_V2 = (EventType.WRITE_ROWS_EVENT, EventType.UPDATE_ROWS_EVENT, EventType.DELETE_ROWS_EVENT)
+ROWS = frozenset((*_V1, *_V2))
+STARTS = frozenset((*_GTIDS, EventType.QUERY_EVENT))
+
+
+def _gtid(data: bytes) -> tuple[Blank, ...]:
+    blanks = [Blank(("gno",), _GNO, 64)]
+    if data[_CLOCK : _CLOCK + 1] == bytes([_LOGICAL_CLOCK]):
+        blanks += [Blank(("last_committed",), _CLOCK + 1, 64),
+                   Blank(("sequence_number",), _CLOCK + 9, 64)]  # fmt: skip
+    if len(data) >= _TIMES + 7:
+        names, at = ("immediate_commit_timestamp", "original_commit_timestamp"), _TIMES
+        two = data[_TIMES + 6] >> 7
+        for some in (names[:1], names[1:]) if two else (names,):
+            blanks.append(Blank(some, at, 55, _LAST_MOMENT))
+            at += 7
+        blanks += _packed(("transaction_length",), data, at)
+    return tuple(blanks)
+
+
+def _packed(names: tuple[str, ...], data: bytes, at: int) -> Iterator[Blank]:
+    if at < len(data):
+        wide = _PACKED.get(data[at])
+        yield Blank(names, at, 8, 0xFB) if wide is None else Blank(names, at + 1, wide)
+
+
+def _query(data: bytes) -> tuple[Blank, ...] | None:
+    end = _STATUS + int.from_bytes(data[_STATUS_LENGTH:_STATUS], "little")
+    if data[end + data[HEADER_LENGTH + 8] + 1 :] != b"BEGIN":
+        return None
+    blanks = [
+        Blank(("thread_id",), HEADER_LENGTH, 32),
+        Blank(("exec_time",), HEADER_LENGTH + 4, 32),
+    ]
+    place = status_places(data[_STATUS:end])[0].get("microseconds")
+    if place is not None:
+        blanks.append(Blank(("status_vars.microseconds",), _STATUS + place.start, 24, 1_000_000))
+    return tuple(blanks)
+
+
+def blanks_of(data: bytes) -> tuple[Blank, ...] | None:
+    """The numbers of an event (header to body) that others like it may have otherwise; None: none
+    is like it."""
+    code = data[4]
+    head = (_TIMESTAMP, _LOG_POS)
+    try:
+        if code in ROWS:
+            return (*head, _SIZE)
+        if code in _GTIDS:
+            return head + _gtid(data)
+        if code == EventType.QUERY_EVENT:
+            found = _query(data)
+            return None if found is None else head + found
+    except IndexError:
+        return None
+    if code == EventType.XID_EVENT:
+        return (*head, Blank(("xid",), HEADER_LENGTH, 64))
+    return head if code == EventType.TABLE_MAP_EVENT else None
+
+
+def prefixes(code: int, data: Bytes, starts: Places, sizes: Places) -> Places:
+    """How many bytes events of a type have before their rows; 0 where that is not known.
+
+    ``sizes``: without checksums.
+    """
+    if code not in ROWS:
+        return sizes
+    known = sizes > _POST_HEADER + 2
+    starts = np.where(known, starts, 0)
+    at = np.full(len(starts), _POST_HEADER)
+    if code in _V2:
+        at += data[starts + at].astype(np.int64) + (data[starts + at + 1].astype(np.int64) << 8)
+    known &= at < sizes
+    columns = data[starts + np.where(known, at, 0)].astype(np.int64)
+    ends = at + 1 + (columns + 7) // 8 * (2 if code in _UPDATES else 1)
+    return np.where(known & (columns < 0xFB) & (ends <= sizes), ends, 0)
+
+
+# ---- texts with blanks --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A place in a text: the number ``name`` written as ``how`` says."""
+
+    how: str
+    name: str
+
+
+Template = tuple[bytes | Filled, ...]
+
+_HEADER = (
+    rb"\A# at (?P<number__pos>\d+)\n#(?P<clock__timestamp>\d{6} [ \d]\d:\d\d:\d\d) server id \d+  "
+    rb"end_log_pos (?P<number__log_pos>\d+) (?:CRC32 0x(?P<crc__crc>[0-9a-f]{8}) )?\t"
+)
+_OF_GTID = (
+    rb"\tlast_committed=(?P<number__last_committed>\d+)",
+    rb"\tsequence_number=(?P<number__sequence_number>\d+)",
+    rb"\toriginal_committed_timestamp=(?P<number__original_commit_timestamp>\d+)",
+    rb"\timmediate_commit_timestamp=(?P<number__immediate_commit_timestamp>\d+)",
+    rb"\ttransaction_length=(?P<number__transaction_length>\d+)",
+    rb"\n# original_commit_timestamp=(?P<number__original_commit_timestamp>\d+) "
+    rb"\((?P<moment__original_commit_timestamp>[-0-9:. ]+) UTC\)",
+    rb"\n# immediate_commit_timestamp=(?P<number__immediate_commit_timestamp>\d+) "
+    rb"\((?P<moment__immediate_commit_timestamp>[-0-9:. ]+) UTC\)",
+    rb"SET @@session\.original_commit_timestamp=(?P<number__original_commit_timestamp>\d+)",
+    rb"GTID_NEXT= '[^']*:(?P<number__gno>\d+)'",
+)
+_OF_QUERY = (
+    rb"\tthread_id=(?P<number__thread_id>\d+)\texec_time=(?P<number__exec_time>\d+)\t",
+    rb"\nSET TIMESTAMP=(?P<number__timestamp>\d+)(?:\.(?P<six__microseconds>\d{6}))?/\*!\*/;",
+)
+_PRINTED: Mapping[int, tuple[re.Pattern[bytes], ...]] = {
+    code: tuple(map(re.compile, (_HEADER, *patterns)))
+    for codes, patterns in (
+        (_GTIDS, _OF_GTID),
+        ((EventType.QUERY_EVENT,), _OF_QUERY),
+        ((EventType.XID_EVENT,), (rb"\tXid = (?P<number__xid>\d+)\n",)),
+        ((EventType.TABLE_MAP_EVENT, *ROWS), ()),
+    )
+    for code in codes
+}
+#: The types of which events have forms.
+CODES = frozenset(_PRINTED)
+_IN_RECORD = re.compile(r'"<<(\w+)>>"')
+
+
+def _text_template(code: int, text: bytes, known: Mapping[str, Any]) -> Template:
+    """The printed text of an event; ``known``: the numbers that there are."""
+    spans = sorted(
+        (*found.span(group), Filled(*group.split("__")))
+        for pattern in _PRINTED[code]
+        for found in pattern.finditer(text)
+        for group, value in found.groupdict().items()
+        if value is not None and group.split("__")[1] in known
+    )
+    parts: list[bytes | Filled] = []
+    at = 0
+    for start, end, filled in spans:
+        parts += [text[at:start], filled]
+        at = end
+    return (*parts, text[at:])
+
+
+def _record_template(fields: str, blanks: Sequence[Blank], rows: bool) -> Template:
+    """The JSON text of an event's fields."""
+    said = json.loads(fields)
+    for blank in blanks:
+        for name in blank.names:
+            *outer, last = name.split(".")
+            inside = said[outer[0]] if outer else said
+            if last in inside and name not in ("timestamp", "size"):
+                inside[last] = f"<<{last}>>"
+    if rows:
+        said["data"] = "<<data>>"
+    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    parts = _IN_RECORD.split(text)
+    return tuple(
+        (Filled("hex" if part == "data" else "number", part) if i % 2 else part.encode())
+        for i, part in enumerate(parts)
+    )
+
+
+# ---- forms --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """What events like an example have in common.
+
+    ``type``, ``flags``: as the record has them; ``record``: its fields; ``text``: what is printed;
+    ``gtid``: what stands before the number, None without one; ``table_id``: of a table map or of
+    rows; ``names``: a table map's columns, None where it does not have their names.
+    """
+
+    part: Part
+    blanks: Mapping[str, Blank]
+    type: str
+    flags: str
+    record: Template
+    text: Template
+    gtid: str | None
+    table_id: int
+    names: tuple[str, ...] | None
+
+
+def _part(data: bytes) -> Part:
+    code = data[4]
+    if code in _GTIDS:
+        return Part.GTID
+    if code in ROWS:
+        ends = int.from_bytes(data[_POST_HEADER - 2 : _POST_HEADER], "little") & RowsFlag.STMT_END
+        return Part.LAST_ROWS if ends else Part.ROWS
+    return {
+        EventType.QUERY_EVENT: Part.BEGIN, EventType.TABLE_MAP_EVENT: Part.TABLE_MAP,
+    }.get(EventType(code), Part.END)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An event that was judged: its bytes, header to body, its place and its checksum's bytes; its
+    record's ``type``, ``flags``, ``gtid`` and ``fields``, these as compact JSON; what is printed of
+    it; of a table map its columns' names."""
+
+    data: bytes
+    pos: int
+    checksum: bytes
+    type: str
+    flags: str
+    gtid: str | None
+    fields: str
+    text: bytes
+    names: tuple[str, ...] | None
+
+
+_MOST_BYTES = 16 << 20  # of examples
+
+
+class EventForms:
+    """The forms that are known."""
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self.forms: list[Form] = []
+        self._known: dict[tuple[int, int], dict[tuple[Blank, ...], dict[bytes, int]]] = {}
+        self._bytes = 0
+
+    def learn(self, example: Example) -> None:
+        """Take an example."""
+        blanks = blanks_of(example.data)
+        if blanks is None:
+            return
+        if self._bytes > _MOST_BYTES:
+            self._forget()
+        data, code = np.frombuffer(example.data, np.uint8), example.data[4]
+        size = np.array([len(data)])
+        prefix = int(prefixes(code, data, np.zeros(1, np.int64), size)[0])
+        forms = self._known.setdefault((code, prefix), {}).setdefault(blanks, {})
+        key = (data[:prefix] & _kept(blanks, prefix)).tobytes()
+        if not prefix or key in forms:
+            return
+        form = _made(example, blanks)
+        self._bytes += len(key) + len(example.fields) + len(example.text)
+        if not _is_example(form, example, prefix):
+            forms[key] = -1
+            return
+        forms[key] = len(self.forms)
+        self.forms.append(form)
+
+    def of(self, code: int, prefix: int, data: Bytes) -> Places:
+        """The form of each event of a type whose first ``prefix`` bytes are a row of ``data``, -1
+        for none."""
+        found = np.full(len(data), -1, np.int64)
+        for blanks, forms in self._known.get((code, prefix), {}).items():
+            whole = (data & _kept(blanks, prefix)).tobytes()
+            keys = (whole[at : at + prefix] for at in range(0, len(whole), prefix))
+            these = np.fromiter((forms.get(key, -1) for key in keys), np.int64, len(data))
+            for blank in blanks:
+                if blank.limit < 1 << blank.bits:
+                    these[blank.values(data) >= blank.limit] = -1
+            found = np.where(these >= 0, these, found)
+        return found
+
+
+def _kept(blanks: Sequence[Blank], prefix: int) -> Bytes:
+    """The bits that all events of a form have in common."""
+    kept = np.full(prefix, 0xFF, np.uint8)
+    for blank in blanks:
+        bits = ((1 << 8 * blank.width) - 1) ^ ((1 << blank.bits) - 1)
+        kept[blank.at : blank.at + blank.width] = [*bits.to_bytes(blank.width, "little")]
+    return kept
+
+
+def _made(example: Example, blanks: Sequence[Blank]) -> Form:
+    by_name = {name.rpartition(".")[2]: blank for blank in blanks for name in blank.names}
+    code, gtid = example.data[4], example.gtid
+    table_id = example.data[HEADER_LENGTH : HEADER_LENGTH + 6]
+    return Form(
+        _part(example.data), by_name, example.type, example.flags,
+        _record_template(example.fields, blanks, code in ROWS),
+        _text_template(code, example.text, {**by_name, "pos": None, "crc": None}),
+        None if gtid is None or code not in _GTIDS else gtid.rpartition(":")[0] + ":",
+        int.from_bytes(table_id, "little"), example.names,
+    )  # fmt: skip
+
+
+def _is_example(form: Form, example: Example, prefix: int) -> bool:
+    """Whether the form, filled with the example's own numbers, is the example."""
+    data = np.frombuffer(example.data, np.uint8)
+    crc = np.frombuffer(example.checksum or bytes(4), "<u4").astype(np.uint64)
+    events = Alike(form, data[None, :prefix], np.array([example.pos]), crc, data,
+                   np.array([prefix]), np.array([len(data)]))  # fmt: skip
+    return (
+        events.filled(form.record).to_pylist() == [example.fields.encode()]
+        and events.filled(form.text).to_pylist() == [example.text]
+        and (form.part != Part.GTID or events.gtids().to_pylist() == [example.gtid])
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Events of one form: ``data``: their first bytes, one event a row; ``positions``, ``crcs``: of
+    each; ``whole[starts[i]:ends[i]]``: what has no form."""
+
+    form: Form
+    data: Bytes
+    positions: Places
+    crcs: Numbers
+    whole: Bytes
+    starts: Places
+    ends: Places
+
+    def numbers(self, name: str) -> Numbers:
+        """A number of each event."""
+        if name == "pos":
+            return self.positions.astype(np.uint64)
+        return self.crcs if name == "crc" else self.form.blanks[name].values(self.data)
+
+    def gtids(self) -> pa.Array:
+        """The GTID that each GTID event gives."""
+        if self.form.gtid is None:
+            return pa.nulls(len(self.data), pa.string())
+        number = pa.array(self.numbers("gno")).cast(pa.string())
+        return pc.binary_join_element_wise(self.form.gtid, number, "")
+
+    def filled(self, template: Template) -> pa.Array:
+        """The texts, as bytes."""
+        parts = [self._part(p) if isinstance(p, Filled) else pa.scalar(p) for p in template]
+        if not any(isinstance(part, pa.Array) for part in parts):
+            parts.append(pa.array([b""] * len(self.data)))
+        return pc.binary_join_element_wise(*parts, pa.scalar(b""))
+
+    def _part(self, filled: Filled) -> pa.Array:
+        if filled.how == "hex":
+            return self._hex()
+        numbers = self.numbers(filled.name)
+        if filled.how == "crc":
+            return _hex_texts(numbers.astype(">u4").view(np.uint8), 4, _LOWER)
+        if filled.how == "clock":
+            known, places = np.unique(numbers, return_inverse=True)
+            texts = [clock(int(number), UTC).encode() for number in known]
+            return pa.array(texts).take(pa.array(places))
+        if filled.how == "moment":
+            moments = pa.array(numbers.astype(np.int64)).cast(pa.timestamp("us"))
+            return moments.cast(pa.string()).cast(pa.binary())
+        texts = pa.array(numbers).cast(pa.string())
+        if filled.how == "six":
+            texts = pc.utf8_lpad(texts, 6, "0")
+        return texts.cast(pa.binary())
+
+    def _hex(self) -> pa.Array:
+        """``"0x…"`` of what has no form."""
+        lengths = self.ends - self.starts
+        offsets = np.append(0, np.cumsum(lengths))
+        places = np.arange(offsets[-1]) + np.repeat(self.starts - offsets[:-1], lengths)
+        digits = _UPPER[self.whole[places]]
+        made = pa.Array.from_buffers(
+            pa.binary(), len(lengths),
+            [None, pa.py_buffer((2 * offsets).astype(np.int32)), pa.py_buffer(digits)],
+        )  # fmt: skip
+        return pc.binary_join_element_wise(b'"0x', made, b'"', b"")
+
+
+def _digit_pairs(digits: str) -> npt.NDArray[np.uint16]:
+    pairs = "".join(a + b for a in digits for b in digits)
+    return np.frombuffer(pairs.encode(), np.uint16)
+
+
+_UPPER, _LOWER = _digit_pairs("0123456789ABCDEF"), _digit_pairs("0123456789abcdef")
+
+
+def _hex_texts(data: Bytes, width: int, digits: npt.NDArray[np.uint16]) -> pa.Array:
+    count = len(data) // width
+    offsets = np.arange(count + 1, dtype=np.int32) * 2 * width
+    return pa.Array.from_buffers(
+        pa.binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(digits[data])]
+    )
