@@ -228,8 +228,8 @@ their event. FLOAT, of which the text has six digits, is compared with the log's
 column. So both ways give the same verdict, differences and counts; they are compared over all
 golden logs (`tests/analyses/conformance/test_block_rows.py`).
 
-Whole transactions are compared so, too: GTID, BEGIN, table maps, rows and XID, many transactions at
-once. An event that was read, judged and found right is an example. Of one that has the same bytes
+Whole transactions are compared so, too, many at once: GTID, BEGIN, rows queries, table maps, rows
+and XID. An event that was read, judged and found right is an example. Of one that has the same bytes
 but for its numbers (times, positions, GTIDs, thread, XID), the record and the text follow from
 these bytes; both are made from them and compared. Events of other kinds and in payloads, statements
 other than BEGIN, and transactions with FLOAT or VECTOR cells are read one by one.

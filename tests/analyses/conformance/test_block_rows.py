@@ -95,8 +95,8 @@ def types(golden_case: Callable[..., Any]) -> Any:
 
 @pytest.fixture
 def several(golden_case: Callable[..., Any]) -> Any:
-    """Transactions, statements over several events."""
-    return golden_case("8.0-row-full", "transactions", "binlog.000002")
+    """Transactions, statements over several events, which stand before their rows."""
+    return golden_case("8.0-row-rows-query", "transactions", "binlog.000002")
 
 
 def records(given: list[Window]) -> list[dict[str, Any]]:
@@ -178,7 +178,8 @@ def test_a_number_that_is_wrong_is_found(several: Any, column: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "wrong"), [("op", "delete"), ("db", "other"), ("table", "other"), ("gtid", "other")]
+    ("column", "wrong"),
+    [("op", "delete"), ("db", "other"), ("table", "other"), ("gtid", "other"), ("query", "other")],
 )
 def test_a_word_that_is_wrong_is_found(several: Any, column: str, wrong: str) -> None:
     given = list(windows(several))

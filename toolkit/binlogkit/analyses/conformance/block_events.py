@@ -57,10 +57,11 @@ _UINT32 = 0xFFFF_FFFF
 _FOLLOWS = np.zeros((len(Part), len(Part)), bool)
 for _one, *_others in (
     (Part.GTID, Part.BEGIN),
-    (Part.BEGIN, Part.TABLE_MAP),
+    (Part.BEGIN, Part.ROWS_QUERY, Part.TABLE_MAP),
+    (Part.ROWS_QUERY, Part.TABLE_MAP),
     (Part.TABLE_MAP, Part.TABLE_MAP, Part.ROWS, Part.LAST_ROWS),
     (Part.ROWS, Part.ROWS, Part.LAST_ROWS),
-    (Part.LAST_ROWS, Part.TABLE_MAP, Part.END),
+    (Part.LAST_ROWS, Part.ROWS_QUERY, Part.TABLE_MAP, Part.END),
     (Part.END, Part.GTID, Part.BEGIN),
 ):
     _FOLLOWS[_one, _others] = True
@@ -74,6 +75,7 @@ class _Told:
     commits: Places
     threads: Places
     xids: Numbers
+    queries: pa.Array
 
 
 class BlockEvents:
@@ -159,7 +161,8 @@ class BlockEvents:
         if rows is None:
             return None
         at = run.events_of(rows.column("pos", len(rows)), rows.column("inner", len(rows)))
-        odd = rows.odd | (at < 0)
+        maps = run.maps(at)
+        odd = rows.odd | (at < 0) | (maps < 0)
         for rule, counts in rows.rules.items():
             if self._findings.wants(Kind.REPRESENTATION, rule):
                 odd |= counts > 0  # the frame keeps the first of each
@@ -172,7 +175,7 @@ class BlockEvents:
         if not stop or not count or (np.diff(at) < 0).any():
             return None
         told = run.told(stop)
-        if not self._in_place(run, rows, at, told) or not self._named(run, rows, at):
+        if not self._in_place(run, rows, at, told) or not self._named(maps[:count], rows):
             return None
         if not run.gtids_are(told.gtids, stop):
             return None
@@ -210,16 +213,16 @@ class BlockEvents:
             values = np.asarray(have.fill_null(0)).astype(want.dtype)
             if (values[~null] != want[~null]).any():
                 return False
-        if any(rows.column(name, count).null_count != count for name in ("xa", "query")):
+        if rows.column("xa", count).null_count != count:
             return False
-        return _alike(rows.column("gtid", count), told.gtids.take(pa.array(at)))
+        texts = (("gtid", told.gtids), ("query", told.queries))
+        return all(
+            _alike(rows.column(name, count), want.take(pa.array(at))) for name, want in texts
+        )
 
-    def _named(self, run: _Run, rows: RowRun, at: Places) -> bool:
-        """Whether our columns are called as the rows' table maps call them."""
-        maps = run.maps(at)
-        if maps is None:
-            return False
-        pairs = np.unique(np.stack([maps, rows.group[: len(at)]]), axis=1)
+    def _named(self, maps: Places, rows: RowRun) -> bool:
+        """Whether our columns are called as the rows' table maps, of these forms, call them."""
+        pairs = np.unique(np.stack([maps, rows.group[: len(maps)]]), axis=1)
         for form, group in pairs.T.tolist():
             names = self._forms.forms[form].names
             facts = RowEventFacts((0, -1), True, {}, names, self._transaction)
@@ -341,6 +344,7 @@ class _Run:
         for events, alike in self._alike.values():
             form, here = alike.form, pa.array(events)
             want = alike.filled(form.record)
+            right[events] &= ~alike.odd()
             right[events] &= np.asarray(pc.equal(fields.take(here).cast(pa.binary()), want))
             for name, said in (("type", form.type), ("flags", form.flags)):
                 right[events] &= np.asarray(pc.equal(self.batch.column(name).take(here), said))
@@ -384,8 +388,22 @@ class _Run:
         places = pa.array(given, mask=given < 0)
         return _Told(
             pa.concat_arrays(chunks).take(places).take(pa.array(which)), commits[which],
-            threads[which], xids[which],
+            threads[which], xids[which], self._queries(parts, which),
         )  # fmt: skip
+
+    def _queries(self, parts: Places, which: Places) -> pa.Array:
+        """The statement that stands before each event in its transaction ``which``."""
+        stop = len(parts)
+        if not (parts == Part.ROWS_QUERY).any():
+            return pa.nulls(stop, pa.string())
+        found = [numbers for _, numbers in self._numbers_of(stop, Part.ROWS_QUERY)]
+        places = np.concatenate([events for events, _ in found])
+        texts = pa.concat_arrays([alike.tails().slice(0, len(events)) for events, alike in found])
+        at = np.full(stop, -1)
+        at[places] = np.arange(len(places))
+        last = np.maximum.accumulate(np.where(parts == Part.ROWS_QUERY, np.arange(stop), -1))
+        there = (last >= 0) & (which[last] == which)
+        return texts.take(pa.array(at[last], mask=~there))
 
     def _numbers_of(self, stop: int, part: Part) -> Iterator[tuple[Form, tuple[Places, Alike]]]:
         """The forms of a part; its events before ``stop``, which are the first of each."""
@@ -408,16 +426,20 @@ class _Run:
         known &= (parts == Part.ROWS) | (parts == Part.LAST_ROWS)
         return np.where(known, at, -1)
 
-    def maps(self, at: Places) -> Places | None:
-        """The form of the table map of each rows event; None where one does not follow its own."""
+    def maps(self, at: Places) -> Places:
+        """The form of the table map of each rows event, -1 where its statement has none."""
         parts = self._parts()
-        places = np.where(parts == Part.TABLE_MAP, np.arange(len(parts)), -1)
-        before = np.maximum.accumulate(places)[at]
-        if (before < 0).any():
-            return None
-        tables = np.array([form.table_id for form in self._forms])
-        found = self.ids[before]
-        return found if (tables[found] == tables[self.ids[at]]).all() else None
+        ends = np.cumsum(parts == Part.LAST_ROWS)
+        statements = ends - (parts == Part.LAST_ROWS)
+        tables = np.array([*(form.table_id for form in self._forms), -1])
+        known, numbers = np.unique(tables, return_inverse=True)
+        keys = statements * len(known) + numbers[self.ids]
+        maps = np.flatnonzero((self.ids >= 0) & (parts == Part.TABLE_MAP))
+        maps = maps[np.argsort(keys[maps], kind="stable")]
+        if not len(maps):
+            return np.full(len(at), -1)
+        found = maps[np.maximum(np.searchsorted(keys[maps], keys[at], "right") - 1, 0)]
+        return np.where((keys[found] == keys[at]) & (found < at), self.ids[found], -1)
 
     # ---- text
 

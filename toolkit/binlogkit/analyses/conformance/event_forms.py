@@ -36,10 +36,11 @@ class Part(IntEnum):
 
     GTID = 0
     BEGIN = 1
-    TABLE_MAP = 2
-    ROWS = 3
-    LAST_ROWS = 4
-    END = 5
+    ROWS_QUERY = 2
+    TABLE_MAP = 3
+    ROWS = 4
+    LAST_ROWS = 5
+    END = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +140,16 @@ def blanks_of(data: bytes) -> tuple[Blank, ...] | None:
         return None
     if code == EventType.XID_EVENT:
         return (*head, Blank(("xid",), HEADER_LENGTH, 64))
+    if code == EventType.ROWS_QUERY_LOG_EVENT:
+        return (*head, _SIZE, Blank((), HEADER_LENGTH, 8))  # a length that says nothing
     return head if code == EventType.TABLE_MAP_EVENT else None
 
 
 def prefixes(code: int, data: Bytes, starts: Places, sizes: Places) -> Places:
-    """How many bytes events of a type have before their rows; 0 where that is not known.
-
-    ``sizes``: without checksums.
-    """
+    """How many bytes events of a type have before their rows or statement; 0 where that is not
+    known. ``sizes``: without checksums."""
+    if code == EventType.ROWS_QUERY_LOG_EVENT:
+        return np.where(sizes > HEADER_LENGTH, HEADER_LENGTH + 1, 0)
     if code not in ROWS:
         return sizes
     known = sizes > _POST_HEADER + 2
@@ -194,11 +197,13 @@ _OF_QUERY = (
     rb"\tthread_id=(?P<number__thread_id>\d+)\texec_time=(?P<number__exec_time>\d+)\t",
     rb"\nSET TIMESTAMP=(?P<number__timestamp>\d+)(?:\.(?P<six__microseconds>\d{6}))?/\*!\*/;",
 )
+_OF_ROWS_QUERY = (rb"(?s)\tRows_query\n# (?P<statement__query>.*)\n\Z",)
 _PRINTED: Mapping[int, tuple[re.Pattern[bytes], ...]] = {
     code: tuple(map(re.compile, (_HEADER, *patterns)))
     for codes, patterns in (
         (_GTIDS, _OF_GTID),
         ((EventType.QUERY_EVENT,), _OF_QUERY),
+        ((EventType.ROWS_QUERY_LOG_EVENT,), _OF_ROWS_QUERY),
         ((EventType.XID_EVENT,), (rb"\tXid = (?P<number__xid>\d+)\n",)),
         ((EventType.TABLE_MAP_EVENT, *ROWS), ()),
     )
@@ -226,8 +231,18 @@ def _text_template(code: int, text: bytes, known: Mapping[str, Any]) -> Template
     return (*parts, text[at:])
 
 
-def _record_template(fields: str, blanks: Sequence[Blank], rows: bool) -> Template:
+#: What has no form, by type: the field, and how it is written.
+_TAILS: Mapping[int, tuple[str, str]] = {
+    **dict.fromkeys(ROWS, ("data", "hex")),
+    EventType.ROWS_QUERY_LOG_EVENT: ("query", "json"),
+}
+# Statements that are escaped when they are printed, or that look like the text's own lines.
+_ODD = r"[\x00-\x09\x0b-\x1f\\]|(?:^|\n)(?:at|End of|Start of) "
+
+
+def _record_template(fields: str, blanks: Sequence[Blank], code: int) -> Template:
     """The JSON text of an event's fields."""
+    tail, how = _TAILS.get(code, ("", ""))
     said = json.loads(fields)
     for blank in blanks:
         for name in blank.names:
@@ -235,12 +250,12 @@ def _record_template(fields: str, blanks: Sequence[Blank], rows: bool) -> Templa
             inside = said[outer[0]] if outer else said
             if last in inside and name not in ("timestamp", "size"):
                 inside[last] = f"<<{last}>>"
-    if rows:
-        said["data"] = "<<data>>"
+    if tail:
+        said[tail] = f"<<{tail}>>"
     text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
     parts = _IN_RECORD.split(text)
     return tuple(
-        (Filled("hex" if part == "data" else "number", part) if i % 2 else part.encode())
+        (Filled(how if part == tail else "number", part) if i % 2 else part.encode())
         for i, part in enumerate(parts)
     )
 
@@ -276,7 +291,8 @@ def _part(data: bytes) -> Part:
         ends = int.from_bytes(data[_POST_HEADER - 2 : _POST_HEADER], "little") & RowsFlag.STMT_END
         return Part.LAST_ROWS if ends else Part.ROWS
     return {
-        EventType.QUERY_EVENT: Part.BEGIN, EventType.TABLE_MAP_EVENT: Part.TABLE_MAP,
+        EventType.QUERY_EVENT: Part.BEGIN, EventType.ROWS_QUERY_LOG_EVENT: Part.ROWS_QUERY,
+        EventType.TABLE_MAP_EVENT: Part.TABLE_MAP,
     }.get(EventType(code), Part.END)  # fmt: skip
 
 
@@ -363,8 +379,8 @@ def _made(example: Example, blanks: Sequence[Blank]) -> Form:
     table_id = example.data[HEADER_LENGTH : HEADER_LENGTH + 6]
     return Form(
         _part(example.data), by_name, example.type, example.flags,
-        _record_template(example.fields, blanks, code in ROWS),
-        _text_template(code, example.text, {**by_name, "pos": None, "crc": None}),
+        _record_template(example.fields, blanks, code),
+        _text_template(code, example.text, {**by_name, "pos": None, "crc": None, "query": None}),
         None if gtid is None or code not in _GTIDS else gtid.rpartition(":")[0] + ":",
         int.from_bytes(table_id, "little"), example.names,
     )  # fmt: skip
@@ -419,9 +435,16 @@ class Alike:
     def _part(self, filled: Filled) -> pa.Array:
         if filled.how == "hex":
             return self._hex()
+        if filled.how == "statement":
+            return pc.replace_substring(self.tails(), "\n", "\n# ")
+        if filled.how == "json":
+            text = pc.replace_substring(self.tails(), '"', '\\"')
+            text = pc.replace_substring(text, "\n", "\\n")
+            return pc.binary_join_element_wise(b'"', text, b'"', b"")
         numbers = self.numbers(filled.name)
         if filled.how == "crc":
-            return _hex_texts(numbers.astype(">u4").view(np.uint8), 4, _LOWER)
+            digits = _LOWER[numbers.astype(">u4").view(np.uint8)]
+            return _binary(8 * np.arange(len(numbers) + 1), digits)
         if filled.how == "clock":
             known, places = np.unique(numbers, return_inverse=True)
             texts = [clock(int(number), UTC).encode() for number in known]
@@ -434,17 +457,32 @@ class Alike:
             texts = pc.utf8_lpad(texts, 6, "0")
         return texts.cast(pa.binary())
 
-    def _hex(self) -> pa.Array:
-        """``"0x…"`` of what has no form."""
+    def _bytes(self) -> tuple[Places, Bytes]:
+        """What has no form: where each event's begins and ends, and all of it."""
         lengths = self.ends - self.starts
         offsets = np.append(0, np.cumsum(lengths))
         places = np.arange(offsets[-1]) + np.repeat(self.starts - offsets[:-1], lengths)
-        digits = _UPPER[self.whole[places]]
-        made = pa.Array.from_buffers(
-            pa.binary(), len(lengths),
-            [None, pa.py_buffer((2 * offsets).astype(np.int32)), pa.py_buffer(digits)],
-        )  # fmt: skip
-        return pc.binary_join_element_wise(b'"0x', made, b'"', b"")
+        return offsets, self.whole[places]
+
+    def _hex(self) -> pa.Array:
+        """``"0x…"`` of what has no form."""
+        offsets, data = self._bytes()
+        return pc.binary_join_element_wise(b'"0x', _binary(2 * offsets, _UPPER[data]), b'"', b"")
+
+    def tails(self) -> pa.Array:
+        """What has no form, as bytes."""
+        return _binary(*self._bytes())
+
+    def odd(self) -> npt.NDArray[np.bool_]:
+        """Statements that are not printed as they are."""
+        if self.form.part != Part.ROWS_QUERY:
+            return np.zeros(len(self.data), bool)
+        return np.asarray(pc.match_substring_regex(self.tails(), _ODD))
+
+
+def _binary(offsets: Places, data: npt.NDArray[Any]) -> pa.Array:
+    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, buffers)
 
 
 def _digit_pairs(digits: str) -> npt.NDArray[np.uint16]:
@@ -453,11 +491,3 @@ def _digit_pairs(digits: str) -> npt.NDArray[np.uint16]:
 
 
 _UPPER, _LOWER = _digit_pairs("0123456789ABCDEF"), _digit_pairs("0123456789abcdef")
-
-
-def _hex_texts(data: Bytes, width: int, digits: npt.NDArray[np.uint16]) -> pa.Array:
-    count = len(data) // width
-    offsets = np.arange(count + 1, dtype=np.int32) * 2 * width
-    return pa.Array.from_buffers(
-        pa.binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(digits[data])]
-    )
