@@ -228,11 +228,12 @@ their event. FLOAT, of which the text has six digits, is compared with the log's
 column. So both ways give the same verdict, differences and counts; they are compared over all
 golden logs (`tests/analyses/conformance/test_block_rows.py`).
 
-Whole transactions are compared so, too, many at once: GTID, BEGIN, rows queries, table maps, rows
-and XID. An event that was read, judged and found right is an example. Of one that has the same
-bytes but for its numbers (times, positions, GTIDs, thread, XID), the record and the text follow
-from these bytes; both are made from them and compared. Events of other kinds and in payloads,
-statements other than BEGIN, and transactions with FLOAT or VECTOR cells are read one by one.
+Whole transactions are compared so, too, many at once, compressed ones among them: GTID, payload,
+BEGIN, rows queries, table maps, rows and XID. An event that was read, judged and found right is an
+example. Of one that has the same bytes but for its numbers (times, positions, GTIDs, thread, XID),
+the record and the text follow from these bytes; both are made from them and compared. Events of
+other kinds, statements other than BEGIN, and transactions with FLOAT or VECTOR cells are read one
+by one.
 
 In Python use `EventBatches(log.event_batches(compact=True))` for the events,
 `RowWindows(log.row_windows())` for the rows, `TextBlocks(mysqlbinlog.read_blocks(…))` for the text

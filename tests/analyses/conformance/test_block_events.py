@@ -19,6 +19,7 @@ from binlogkit.frames.fields.ledger import EVENT
 from binlogkit.frames.records import records_of
 
 Record = dict[str, Any]
+Place = tuple[int, int | None]
 COLUMNS = ("end_pos", "size", "timestamp", "type", "code", "server_id", "flags", "checksum", "gtid")
 
 
@@ -29,16 +30,16 @@ def types(golden_case: Callable[..., Any]) -> Any:
 
 
 @pytest.fixture
-def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Where events begin that were judged many at once."""
-    found, take = list[int](), BlockEvents.take
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[Place]:
+    """Where events stand that were judged many at once."""
+    found, take = list[Place](), BlockEvents.take
 
     def taking(self: BlockEvents, lines: Any, after: int) -> TakenEvents | None:
         before = self._ours.next()
         events = take(self, lines, after)
         if events is not None and before is not None:
             part, row = before
-            found.extend(part.numbers["pos"][row : row + events.count].tolist())
+            found.extend((r["pos"], r["inner"]) for r in part.records(row, row + events.count))
         return events
 
     monkeypatch.setattr(BlockEvents, "take", taking)
@@ -84,7 +85,7 @@ def other(value: Any) -> Any:
     return value[:-1] + ("0" if value[-1:] != "0" else "1") if value else "x"
 
 
-def test_most_transactions_are_taken(types: Any, taken: list[int]) -> None:
+def test_most_transactions_are_taken(types: Any, taken: list[Place]) -> None:
     batches, lines = batches_of(types), list(types.lines())
     found = both_ways(types, batches, lines)
     assert not failing(found)
@@ -102,32 +103,42 @@ def changes(record: Record) -> Iterator[Record]:
         yield {**record, "fields": text}
 
 
-def test_each_value_of_an_event_that_is_wrong_is_found(types: Any, taken: list[int]) -> None:
+@pytest.mark.parametrize("cell", ["8.0-row-full", "8.0-row-compressed"])
+def test_each_value_of_an_event_that_is_wrong_is_found(
+    golden_case: Callable[..., Any], cell: str, taken: list[Place]
+) -> None:
     """Each in an event of its own among those that are judged many at once."""
+    types = golden_case(cell, "types")
     batches, lines = batches_of(types), list(types.lines())
     both_ways(types, batches, lines)
     alike, records = frozenset(taken), pa.Table.from_batches(batches).to_pylist()
-    wrong = set[int]()
+    wrong = set[Place]()
     for code in {record["code"] for record in records}:
-        here = [i for i, r in enumerate(records) if r["code"] == code and r["pos"] in alike]
+        here = [
+            i
+            for i, r in enumerate(records)
+            if r["code"] == code and (r["pos"], r["inner"]) in alike
+        ]
         for number, i in enumerate(here):
             changed = [*changes(records[i])]
             if number < len(changed):
                 records[i] = changed[number]
-                wrong.add(records[i]["pos"])
+                wrong.add((records[i]["pos"], records[i]["inner"]))
     made = pa.RecordBatch.from_pylist(records, schema=batches[0].schema)
     found = failing(both_ways(types, [made], lines))
-    assert len(wrong) > 80
-    assert wrong <= {d["pos"] for d in found}
+    assert len(wrong) > 50
+    assert wrong <= {(d["pos"], d["inner"]) for d in found}
 
 
-def test_each_line_that_says_otherwise_is_found(types: Any, taken: list[int]) -> None:
+def test_each_line_that_says_otherwise_is_found(types: Any, taken: list[Place]) -> None:
     """A digit of every kind of line, in a transaction of its own that is judged among many."""
     batches, lines = batches_of(types), list(types.lines())
     right = both_ways(types, batches, lines)
     alike, count = frozenset(taken), 0
     starts = [i for i, line in enumerate(lines) if line.startswith(b"# at ")]
-    begins = [i for i in starts if int(lines[i][5:]) in alike and b"\tGTID\t" in lines[i + 1]]
+    begins = [
+        i for i in starts if (int(lines[i][5:]), None) in alike and b"\tGTID\t" in lines[i + 1]
+    ]
     for begin, following in zip(begins[::2], begins[1::2], strict=False):
         kinds = {re.sub(rb"\d+", b"0", lines[i])[:40]: i for i in range(begin + 1, following)}
         at = [*kinds.values()][count % len(kinds)]

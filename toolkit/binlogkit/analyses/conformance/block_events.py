@@ -9,7 +9,8 @@ events are tried at once adapts to how often that is.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,19 +18,24 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import zstandard
 
 from binlogkit.analyses.conformance.event_forms import (
     CODES,
+    PLACES,
     STARTS,
     Alike,
+    Bytes,
     EventForms,
     Example,
     Form,
     Numbers,
     Part,
     Places,
+    payload_fields,
     prefixes,
 )
+from binlogkit.analyses.conformance.field_forms import packed_at
 from binlogkit.analyses.conformance.our_batches import (
     EventPart,
     OurBatches,
@@ -45,7 +51,9 @@ from binlogkit.analyses.conformance.rule import Kind
 from binlogkit.analyses.conformance.stored import StoredBytes, StoredLog
 from binlogkit.analyses.conformance.stored_header import header_bytes
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH
+from binlogkit.events.payload import Compression
 from binlogkit.events.table_map import TableMap
+from binlogkit.limits import limit
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -53,16 +61,21 @@ _FEW, _MOST = 64, 16_384  # events that are tried at once
 _MOST_BYTES = 8 << 20
 _LONGEST_PAUSE = 64  # events that are judged one by one before the next are tried
 _UINT32 = 0xFFFF_FFFF
+_INNER_BITS = 24
+_SIZE_AT, _LOG_POS = 9, (13, 4)
+_IN_HEADER = (("timestamp", 0, 4), ("code", 4, 1), ("server_id", 5, 4), ("size", _SIZE_AT, 4))
+_COMPRESSION, _UNCOMPRESSED = 2, 3  # fields of a payload event
 # Which part may follow which.
 _FOLLOWS = np.zeros((len(Part), len(Part)), bool)
 for _one, *_others in (
-    (Part.GTID, Part.BEGIN),
+    (Part.GTID, Part.PAYLOAD, Part.BEGIN),
+    (Part.PAYLOAD, Part.BEGIN),
     (Part.BEGIN, Part.ROWS_QUERY, Part.TABLE_MAP),
     (Part.ROWS_QUERY, Part.TABLE_MAP),
     (Part.TABLE_MAP, Part.TABLE_MAP, Part.ROWS, Part.LAST_ROWS),
     (Part.ROWS, Part.ROWS, Part.LAST_ROWS),
     (Part.LAST_ROWS, Part.ROWS_QUERY, Part.TABLE_MAP, Part.END),
-    (Part.END, Part.GTID, Part.BEGIN),
+    (Part.END, Part.GTID, Part.PAYLOAD, Part.BEGIN),
 ):
     _FOLLOWS[_one, _others] = True
 
@@ -99,10 +112,11 @@ class BlockEvents:
 
     # ---- examples
 
-    def learn(self, printed: PrintedEvent) -> None:
-        """Look at an event that was judged and is right, the one that was taken last of ours."""
+    def learn(self, printed: PrintedEvent, rules: Mapping[str, int]) -> None:
+        """Look at an event that was judged and is right, the one that was taken last of ours;
+        ``rules``: how many differences each explains."""
         event, taken = self._stored.find(printed.key), self._ours.taken
-        if event is None or taken is None or printed.inner is not None or printed.doubt:
+        if event is None or taken is None or printed.doubt:
             return
         raw, (part, row) = event.raw, taken
         if raw.header.type_code not in CODES or raw.extra_header or raw.version < 4:
@@ -112,8 +126,8 @@ class BlockEvents:
             names = event.body.optional.column_names
         said = {n: part.batch.column(n)[row].as_py() for n in ("type", "flags", "gtid", "fields")}
         self._forms.learn(Example(
-            header_bytes(raw) + raw.body, raw.pos, raw.stored_checksum, text=printed.text,
-            names=names, **said,
+            header_bytes(raw) + raw.body, raw.inner is not None, printed.pos, printed.end_log_pos,
+            printed.checksum or 0, text=printed.text, rules=rules, names=names, **said,
         ))  # fmt: skip
 
     # ---- runs
@@ -157,15 +171,16 @@ class BlockEvents:
         stop = run.whole(right)
         if not stop or (run.part_of(0) != Part.GTID and not self._transaction.over):
             return None
-        rows = self._rows.run((int(run.positions[stop - 1]), -1), self._groups.tables)
+        stop = run.whole(run.without(self._wanted, stop))
+        rows = self._rows.run(run.key(stop - 1), self._groups.tables) if stop else None
         if rows is None:
             return None
         at = run.events_of(rows.column("pos", len(rows)), rows.column("inner", len(rows)))
         maps = run.maps(at)
         odd = rows.odd | (at < 0) | (maps < 0)
         for rule, counts in rows.rules.items():
-            if self._findings.wants(Kind.REPRESENTATION, rule):
-                odd |= counts > 0  # the frame keeps the first of each
+            if self._wanted(rule):
+                odd |= counts > 0
         if rows.open or odd.any():
             first = int(at[np.flatnonzero(odd)[0]]) if odd.any() else int(at[-1])
             stop = run.whole(min(max(first, 0), stop))
@@ -185,6 +200,10 @@ class BlockEvents:
         self._apply(run, rows, at, told, stop)
         last = int(run.positions[stop - 1])
         return TakenEvents(stop, int(run.positions[0]), last, int(run.ends[stop - 1]) & _UINT32)
+
+    def _wanted(self, rule: str) -> bool:
+        """Whether the frame keeps what a rule explains, as it does the first of each."""
+        return self._findings.wants(Kind.REPRESENTATION, rule)
 
     # ---- rows
 
@@ -234,15 +253,16 @@ class BlockEvents:
 
     def _apply(self, run: _Run, rows: RowRun, at: Places, told: _Told, stop: int) -> None:
         count, last = len(at), stop - 1
-        for rule, counts in rows.rules.items():
-            if times := int(counts[:count].sum()):
+        rules = Counter({rule: int(counts[:count].sum()) for rule, counts in rows.rules.items()})
+        rules.update(run.rules(stop))
+        for rule, times in rules.items():
+            if times:
                 self._findings.count(Kind.REPRESENTATION, rule, times)
         self.compared += stop
-        key: Key = (int(run.positions[last]), -1)
         self._ours.pass_over(stop)
         self._rows.pass_over(range(count))
         self._groups.passed(count, int(rows.cells[:count].sum()))
-        self._stored.pass_to(key, int(run.ends[last]))
+        self._stored.pass_to(run.key(last), int(run.ends[last]))
         thread, commit = int(told.threads[last]), int(told.commits[last])
         self._transaction.passed(
             gtid=told.gtids[last].as_py(), commit_timestamp=None if commit < 0 else commit,
@@ -262,77 +282,57 @@ class _Run:
         self.batch = part.batch.slice(row, count)
         self.numbers = {name: column[row : row + count] for name, column in part.numbers.items()}
         self.positions, self.ends = self.numbers["pos"], self.numbers["end_pos"]
-        self._data = np.frombuffer(data, np.uint8)
-        self._view = memoryview(data)
+        self.inners = self.numbers["inner"]
         self._forms = forms.forms
-        self._tail = CHECKSUM_LENGTH if tail else 0
-        self._starts = self.positions - self.positions[0]
-        self._stops = self.ends - self.positions[0] - self._tail
         self.ids = np.full(count, -1, np.int64)
-        self._crcs = np.zeros(count, np.uint64)
         self._alike: dict[int, tuple[Places, Alike]] = {}
-        self._find(forms)
+        tails = np.where(self.inners < 0, CHECKSUM_LENGTH * tail, 0)
+        stored = _Stored(data, self.positions, self.ends, self.inners, tails)
+        if stored.count:
+            self._find(stored, forms)
 
     def part_of(self, event: int) -> Part:
         """What an event is in its transaction."""
         return self._forms[int(self.ids[event])].part
 
+    def key(self, event: int) -> Key:
+        """Where an event stands."""
+        return int(self.positions[event]), int(self.inners[event])
+
     # ---- events against their bytes
 
-    def _find(self, forms: EventForms) -> None:
-        """The form of each event whose header is what the log stores, and stands behind the one
-        before it."""
-        there = self._stops + self._tail <= len(self._data)
-        there &= (self._stops - self._starts >= HEADER_LENGTH) & (self.numbers["inner"] < 0)
-        there[1:] &= self._starts[1:] == self._stops[:-1] + self._tail
-        count = len(there) if there.all() else int(np.argmin(there))
-        if not count:
-            return
-        heads = self._data[self._starts[:count, None] + np.arange(HEADER_LENGTH)]
+    def _find(self, stored: _Stored, forms: EventForms) -> None:
+        """The form of each event whose header is what the log stores."""
+        count, whole = stored.count, stored.data
+        starts, stops, tails = stored.starts, stored.stops, stored.tails
+        heads = whole[starts[:, None] + np.arange(HEADER_LENGTH)]
         right = np.ones(count, bool)
-        fields = (("timestamp", 0, 4), ("code", 4, 1), ("server_id", 5, 4), ("size", 9, 4))
-        for name, at, width in fields:
-            stored = np.zeros((count, 8), np.uint8)
-            stored[:, :width] = heads[:, at : at + width]
-            right &= stored.view("<i8")[:, 0] == self.numbers[name][:count]
-        sizes = self._stops - self._starts
-        right &= self.numbers["size"][:count] == sizes[:count] + self._tail
-        log_pos = np.ascontiguousarray(heads[:, 13:17]).view("<u4")[:, 0]
-        right &= log_pos == self.ends[:count] & _UINT32
-        right &= self._sealed(count)
-        codes = heads[:, 4]
-        for code in np.unique(codes).tolist():
-            here = np.flatnonzero(right & (codes == code))
-            found = prefixes(code, self._data, self._starts[here], sizes[here])
-            for prefix in np.unique(found).tolist():
+        for name, at, width in _IN_HEADER:
+            right &= _number(heads, at, width) == self.numbers[name][:count]
+        sizes, ends, inner = stops - starts, self.ends[:count], self.inners[:count] >= 0
+        right &= self.numbers["size"][:count] == sizes + tails
+        right &= inner | (_number(heads, *_LOG_POS) == ends & _UINT32)
+        crcs, sealed = stored.crcs(heads)
+        said = pa.array(["none", "ok"]).take(pa.array((tails > 0).astype(np.int8)))
+        right &= sealed & np.asarray(pc.equal(self.batch.column("checksum").slice(0, count), said))
+        places = np.where(inner, ends, self.positions[:count]), ends & _UINT32, crcs
+        printed = {n: v.astype(np.uint64) for n, v in zip(PLACES, places, strict=True)}
+        kinds = heads[:, 4].astype(np.int64) * 2 + inner
+        for kind in np.unique(kinds[right]).tolist():
+            here, code = np.flatnonzero(right & (kinds == kind)), kind // 2
+            found = prefixes(code, whole, starts[here], sizes[here])
+            for prefix in np.unique(found[found > 0]).tolist():
                 these = here[found == prefix]
-                if prefix:
-                    self._of_code(code, prefix, these, forms)
-
-    def _of_code(self, code: int, prefix: int, these: Places, forms: EventForms) -> None:
-        data = self._data[self._starts[these, None] + np.arange(prefix)]
-        found = forms.of(code, prefix, data)
-        for form in np.unique(found[found >= 0]).tolist():
-            here = found == form
-            events = these[here]
-            self.ids[events] = form
-            self._alike[form] = events, Alike(
-                self._forms[form], data[here], self.positions[events], self._crcs[events],
-                self._data, self._starts[events] + prefix, self._stops[events],
-            )  # fmt: skip
-
-    def _sealed(self, count: int) -> Booleans:
-        """Whether the checksums hold; an event that has none says so."""
-        says = self.batch.column("checksum").slice(0, count)
-        if not self._tail:
-            return np.asarray(pc.equal(says, "none"))
-        pairs = zip(self._starts[:count].tolist(), self._stops[:count].tolist(), strict=True)
-        crc32, view = zlib.crc32, self._view
-        computed = np.fromiter((crc32(view[a:b]) for a, b in pairs), np.uint64, count)
-        stored = self._data[self._stops[:count, None] + np.arange(CHECKSUM_LENGTH)]
-        self._crcs[:count] = np.ascontiguousarray(stored).view("<u4")[:, 0]
-        right: Booleans = np.asarray(pc.equal(says, "ok")) & (computed == self._crcs[:count])
-        return right
+                data = whole[starts[these, None] + np.arange(prefix)]
+                ids = forms.of(code, bool(kind % 2), prefix, data)
+                for form in np.unique(ids[ids >= 0]).tolist():
+                    events = these[ids == form]
+                    self.ids[events] = form
+                    self._alike[form] = events, Alike(
+                        self._forms[form], data[ids == form],
+                        {name: values[events] for name, values in printed.items()},
+                        whole, starts[events] + prefix, stops[events],
+                    )  # fmt: skip
 
     def right(self) -> int:
         """How many of the first events have a form, and are what follows from it and what may
@@ -359,8 +359,26 @@ class _Run:
 
     def whole(self, count: int) -> int:
         """How many of the first events are whole transactions, of ``count``."""
-        ends = np.flatnonzero(self._parts()[:count] == Part.END)
+        last = np.append(self.inners[1:] < 0, True)  # of its payload
+        ends = np.flatnonzero((self._parts() == Part.END)[:count] & last[:count])
         return int(ends[-1]) + 1 if len(ends) else 0
+
+    def without(self, wanted: Callable[[str], bool], count: int) -> int:
+        """How many of the first events no rule explains that is ``wanted``, of ``count``."""
+        found = [
+            events[0]
+            for events, alike in self._alike.values()
+            if len(events) and any(map(wanted, alike.form.rules))
+        ]
+        return min(count, *map(int, found)) if found else count
+
+    def rules(self, stop: int) -> Counter[str]:
+        """How many differences of the first events each rule explains."""
+        found = Counter[str]()
+        for events, alike in self._alike.values():
+            for rule, times in alike.form.rules.items():
+                found[rule] += times * int(np.searchsorted(events, stop))
+        return found
 
     # ---- transactions
 
@@ -419,10 +437,11 @@ class _Run:
 
     def events_of(self, positions: pa.Array, inners: pa.Array) -> Places:
         """The rows event of each row, -1 for none."""
-        wanted = np.asarray(positions.fill_null(-1))
-        at = np.minimum(np.searchsorted(self.positions, wanted), len(self.positions) - 1)
+        keys = _places(self.positions, self.inners)
+        wanted = _places(*(np.asarray(column.fill_null(-1)) for column in (positions, inners)))
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         parts = self._parts()[at]
-        known = (self.positions[at] == wanted) & (self.ids[at] >= 0) & np.asarray(inners.is_null())
+        known = (keys[at] == wanted) & (self.ids[at] >= 0)
         known &= (parts == Part.ROWS) | (parts == Part.LAST_ROWS)
         return np.where(known, at, -1)
 
@@ -458,6 +477,111 @@ class _Run:
         _, offsets, data = whole.buffers()
         ends = np.frombuffer(offsets, np.int32)[whole.offset :][: len(whole) + 1]
         return bytes(memoryview(data)[ends[0] : ends[-1]])
+
+
+class _Stored:
+    """The bytes of the first events, one after the other: those in payloads behind all others.
+
+    ``starts``, ``stops``: of each in ``data``, without the checksum of ``tails`` bytes; ``count``:
+    how many stand there, one behind the other.
+    """
+
+    def __init__(
+        self, data: bytes, positions: Places, ends: Places, inners: Places, tails: Places
+    ) -> None:
+        self.tails = tails
+        self.starts = positions - positions[0]
+        self.stops = ends - positions[0] - tails
+        outer = np.flatnonzero(inners < 0)
+        there = (self.stops + tails <= len(data)) & (self.stops - self.starts >= HEADER_LENGTH)
+        ahead, behind = outer[:-1], outer[1:]
+        there[behind] &= self.starts[behind] == self.stops[ahead] + tails[ahead]
+        self._parts, self._size = [data], len(data)
+        if len(outer) < len(inners):
+            there[inners >= 0] = False
+            self._unpack(data, outer, inners, there)
+        self.count = len(there) if there.all() else int(np.argmin(there))
+        self._view = memoryview(b"".join(self._parts))
+        self.data = np.frombuffer(self._view, np.uint8)
+        self.starts, self.stops = self.starts[: self.count], self.stops[: self.count]
+        self.tails, self._inner = tails[: self.count], inners[: self.count] >= 0
+
+    def _unpack(self, data: bytes, outer: Places, inners: Places, there: Booleans) -> None:
+        """Place the events that are in payloads."""
+        following = np.append(outer[1:], len(inners))
+        unpacker = zstandard.ZstdDecompressor(max_window_size=limit("WINDOW"))
+        for event, end in zip(outer.tolist(), following.tolist(), strict=True):
+            if not there[event] or self._size > 4 * _MOST_BYTES:
+                return
+            if end == event + 1:
+                continue
+            plain = _unpacked(data[self.starts[event] : self.stops[event]], unpacker)
+            at = [0]
+            while at[-1] + HEADER_LENGTH <= len(plain) and len(at) <= end - event - 1:
+                size = int.from_bytes(plain[at[-1] + _SIZE_AT : at[-1] + _SIZE_AT + 4], "little")
+                at.append(at[-1] + max(size, HEADER_LENGTH))
+            numbered = (inners[event + 1 : end] == np.arange(end - event - 1)).all()
+            if at[-1] != len(plain) or len(at) != end - event or not numbered:
+                return
+            self.starts[event + 1 : end] = self._size + np.array(at[:-1])
+            self.stops[event + 1 : end] = self._size + np.array(at[1:])
+            there[event + 1 : end] = True
+            self._parts.append(plain)
+            self._size += len(plain)
+
+    def crcs(self, heads: Bytes) -> tuple[Places, Booleans]:
+        """The checksum that is printed of each event, and whether it holds; of events in payloads
+        mysqlbinlog computes one, of the event as it would be with four bytes more."""
+        crc32, view, sealed, inner = zlib.crc32, self._view, self.tails > 0, self._inner
+        found, holds = np.zeros(self.count, np.int64), np.ones(self.count, bool)
+        pairs = zip(self.starts[sealed].tolist(), self.stops[sealed].tolist(), strict=True)
+        ends = self.data[self.stops[sealed, None] + np.arange(CHECKSUM_LENGTH)]
+        found[sealed] = _number(ends, 0, CHECKSUM_LENGTH)
+        computed = np.fromiter((crc32(view[a:b]) for a, b in pairs), np.int64)
+        holds[sealed] = computed == found[sealed]
+        if inner.any():
+            longer = heads[inner]
+            sizes = (_number(longer, _SIZE_AT, 4) + CHECKSUM_LENGTH).astype("<u4")
+            longer[:, _SIZE_AT : _SIZE_AT + 4] = sizes.view(np.uint8).reshape(-1, 4)
+            begins = [bytes(head) for head in longer]
+            triples = zip(
+                begins, self.starts[inner].tolist(), self.stops[inner].tolist(), strict=True
+            )
+            found[inner] = np.fromiter(
+                (crc32(view[a + HEADER_LENGTH : b], crc32(head)) for head, a, b in triples),
+                np.int64,
+            )
+        return found, holds
+
+
+def _unpacked(event: bytes, unpacker: zstandard.ZstdDecompressor) -> bytes:
+    """What is in a payload event; nothing where that is not as it claims, or too much."""
+    try:
+        fields, at = payload_fields(event, HEADER_LENGTH)
+        kind, size = (packed_at(event, fields[n].start)[0] for n in (_COMPRESSION, _UNCOMPRESSED))
+        if size > _MOST_BYTES:
+            return b""
+        if kind == Compression.NONE:
+            return event[at:]
+        if kind != Compression.ZSTD:
+            return b""
+        found: bytes = unpacker.decompress(event[at:], size, allow_extra_data=False)
+    except (IndexError, KeyError, zstandard.ZstdError):
+        return b""
+    return found if len(found) == size else b""
+
+
+def _number(data: Bytes, at: int, width: int) -> Places:
+    """A number of each event, one a row."""
+    whole = np.zeros((len(data), 8), np.uint8)
+    whole[:, :width] = data[:, at : at + width]
+    return whole.view("<i8")[:, 0]
+
+
+def _places(positions: Places, inners: Places) -> Places:
+    """Places as numbers in the same order, -1 where that has none."""
+    known = (inners >= -1) & (inners < (1 << _INNER_BITS) - 1)
+    return np.where(known, (positions << _INNER_BITS) + inners + 1, -1)
 
 
 def _alike(have: pa.Array, want: pa.Array) -> bool:

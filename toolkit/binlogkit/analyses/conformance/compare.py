@@ -22,7 +22,13 @@ from binlogkit.analyses.conformance.printed import PrintedEvent, TextBlocks, clo
 from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
 from binlogkit.analyses.conformance.result import ConformanceResult, Differences
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
-from binlogkit.analyses.conformance.rule import EVENT_RULES, not_stored, shown, unexplained
+from binlogkit.analyses.conformance.rule import (
+    EVENT_RULES,
+    Kind,
+    not_stored,
+    shown,
+    unexplained,
+)
 from binlogkit.analyses.conformance.stored import StoredLog
 from binlogkit.analyses.conformance.stored_fields import not_as_stored, stores_text
 from binlogkit.analyses.conformance.stored_header import header_of
@@ -149,7 +155,8 @@ class _Comparison:
 
     def _event(self, printed: PrintedEvent) -> None:
         key, ours = printed.key, None
-        self.last, before = max(self.last, key), self.findings.total
+        self.last, before = max(self.last, key), self.findings.rules.copy()
+        others = self._others
         if self.groups is not None:
             self.groups.next_event()
         if self.ours is not None:
@@ -167,9 +174,9 @@ class _Comparison:
             self._not_ours(key, printed)
         if printed.doubt:
             self._doubt(key, ours, printed)
-        right = stored is not None and ours is not None and self.findings.total == before
+        right = stored is not None and ours is not None and self._others == others
         if right and self.block_events is not None:
-            self.block_events.learn(printed)
+            self.block_events.learn(printed, self.findings.rules - before)
         if self.groups is None:
             self.stored.pass_over(key)
         elif rows:
@@ -179,6 +186,11 @@ class _Comparison:
         if self.groups is not None and printed.kind == "Start":
             said = {name: theirs for name, _, theirs in fields_of(printed)}
             self.groups.server = str(said.get("server_version", ""))
+
+    @property
+    def _others(self) -> int:
+        """How many differences there were that are not of writing only."""
+        return self.findings.total - self.findings.kinds[Kind.REPRESENTATION]
 
     def _compare(
         self, key: Key, ours: Record, printed: PrintedEvent, stored: Mapping[str, Any] | None

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses.conformance.field_forms import packed_at
 from binlogkit.analyses.conformance.printed import clock
 from binlogkit.analyses.conformance.stored_fields import status_places
 from binlogkit.constants import HEADER_LENGTH, EventType
@@ -35,12 +36,13 @@ class Part(IntEnum):
     """What an event is in a transaction."""
 
     GTID = 0
-    BEGIN = 1
-    ROWS_QUERY = 2
-    TABLE_MAP = 3
-    ROWS = 4
-    LAST_ROWS = 5
-    END = 6
+    PAYLOAD = 1
+    BEGIN = 2
+    ROWS_QUERY = 3
+    TABLE_MAP = 4
+    ROWS = 5
+    LAST_ROWS = 6
+    END = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ _LAST_MOMENT = 253_402_300_800_000_000  # microseconds; the year 10000 begins
 _SID, _GNO, _CLOCK, _TIMES = (HEADER_LENGTH + n for n in (1, 17, 25, 42))
 _LOGICAL_CLOCK = 2
 _PACKED = {0xFC: 16, 0xFD: 24, 0xFE: 64}
+_PAYLOAD_SIZE, _UNCOMPRESSED = 1, 3  # fields of a payload event
 _POST_HEADER = HEADER_LENGTH + 8  # of rows: the table's id, flags
 _STATUS, _STATUS_LENGTH = HEADER_LENGTH + 13, HEADER_LENGTH + 11
 _GTIDS = (EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
@@ -123,6 +126,30 @@ def _query(data: bytes) -> tuple[Blank, ...] | None:
     return tuple(blanks)
 
 
+def _payload(data: bytes) -> tuple[Blank, ...]:
+    names = {_PAYLOAD_SIZE: "payload_size", _UNCOMPRESSED: "uncompressed_size"}
+    fields, _ = payload_fields(data, HEADER_LENGTH)
+    return tuple(
+        blank
+        for kind, name in names.items()
+        if kind in fields
+        for blank in _packed((name,), data, fields[kind].start)
+    )
+
+
+def payload_fields(data: bytes, at: int) -> tuple[dict[int, slice], int]:
+    """Where a payload event's fields stand that begin at ``at``, by type, and the payload.
+
+    IndexError: they do not end.
+    """
+    found = dict[int, slice]()
+    while kind := data[at]:
+        length, start = packed_at(data, at + 1)
+        at = start + length
+        found[kind] = slice(start, at)
+    return found, at + 1
+
+
 def blanks_of(data: bytes) -> tuple[Blank, ...] | None:
     """The numbers of an event (header to body) that others like it may have otherwise; None: none
     is like it."""
@@ -133,6 +160,8 @@ def blanks_of(data: bytes) -> tuple[Blank, ...] | None:
             return (*head, _SIZE)
         if code in _GTIDS:
             return head + _gtid(data)
+        if code == EventType.TRANSACTION_PAYLOAD_EVENT:
+            return (*head, _SIZE, *_payload(data))
         if code == EventType.QUERY_EVENT:
             found = _query(data)
             return None if found is None else head + found
@@ -146,8 +175,11 @@ def blanks_of(data: bytes) -> tuple[Blank, ...] | None:
 
 
 def prefixes(code: int, data: Bytes, starts: Places, sizes: Places) -> Places:
-    """How many bytes events of a type have before their rows or statement; 0 where that is not
-    known. ``sizes``: without checksums."""
+    """How many bytes events of a type have before their rows, statement or payload; 0 where that is
+    not known. ``sizes``: without checksums."""
+    if code == EventType.TRANSACTION_PAYLOAD_EVENT:
+        pairs = zip(starts.tolist(), sizes.tolist(), strict=True)
+        return np.array([_before_payload(data[at : at + size].tobytes()) for at, size in pairs])
     if code == EventType.ROWS_QUERY_LOG_EVENT:
         return np.where(sizes > HEADER_LENGTH, HEADER_LENGTH + 1, 0)
     if code not in ROWS:
@@ -161,6 +193,14 @@ def prefixes(code: int, data: Bytes, starts: Places, sizes: Places) -> Places:
     columns = data[starts + np.where(known, at, 0)].astype(np.int64)
     ends = at + 1 + (columns + 7) // 8 * (2 if code in _UPDATES else 1)
     return np.where(known & (columns < 0xFB) & (ends <= sizes), ends, 0)
+
+
+def _before_payload(event: bytes) -> int:
+    try:
+        at = payload_fields(event, HEADER_LENGTH)[1]
+    except IndexError:
+        return 0
+    return at if at <= len(event) else 0
 
 
 # ---- texts with blanks --------------------------------------------------------------------------
@@ -178,7 +218,7 @@ Template = tuple[bytes | Filled, ...]
 
 _HEADER = (
     rb"\A# at (?P<number__pos>\d+)\n#(?P<clock__timestamp>\d{6} [ \d]\d:\d\d:\d\d) server id \d+  "
-    rb"end_log_pos (?P<number__log_pos>\d+) (?:CRC32 0x(?P<crc__crc>[0-9a-f]{8}) )?\t"
+    rb"end_log_pos (?P<number__end>\d+) (?:CRC32 0x(?P<crc__crc>[0-9a-f]{8}) )?\t"
 )
 _OF_GTID = (
     rb"\tlast_committed=(?P<number__last_committed>\d+)",
@@ -198,12 +238,17 @@ _OF_QUERY = (
     rb"\nSET TIMESTAMP=(?P<number__timestamp>\d+)(?:\.(?P<six__microseconds>\d{6}))?/\*!\*/;",
 )
 _OF_ROWS_QUERY = (rb"(?s)\tRows_query\n# (?P<statement__query>.*)\n\Z",)
+_OF_PAYLOAD = (
+    rb"\tpayload_size=(?P<number__payload_size>\d+)\t",
+    rb"\tuncompressed_size=(?P<number__uncompressed_size>\d+)\n",
+)
 _PRINTED: Mapping[int, tuple[re.Pattern[bytes], ...]] = {
     code: tuple(map(re.compile, (_HEADER, *patterns)))
     for codes, patterns in (
         (_GTIDS, _OF_GTID),
         ((EventType.QUERY_EVENT,), _OF_QUERY),
         ((EventType.ROWS_QUERY_LOG_EVENT,), _OF_ROWS_QUERY),
+        ((EventType.TRANSACTION_PAYLOAD_EVENT,), _OF_PAYLOAD),
         ((EventType.XID_EVENT,), (rb"\tXid = (?P<number__xid>\d+)\n",)),
         ((EventType.TABLE_MAP_EVENT, *ROWS), ()),
     )
@@ -211,6 +256,8 @@ _PRINTED: Mapping[int, tuple[re.Pattern[bytes], ...]] = {
 }
 #: The types of which events have forms.
 CODES = frozenset(_PRINTED)
+#: What is printed of an event that is none of its fields.
+PLACES = ("pos", "end", "crc")
 _IN_RECORD = re.compile(r'"<<(\w+)>>"')
 
 
@@ -235,6 +282,7 @@ def _text_template(code: int, text: bytes, known: Mapping[str, Any]) -> Template
 _TAILS: Mapping[int, tuple[str, str]] = {
     **dict.fromkeys(ROWS, ("data", "hex")),
     EventType.ROWS_QUERY_LOG_EVENT: ("query", "json"),
+    EventType.TRANSACTION_PAYLOAD_EVENT: ("payload", "hex"),
 }
 # Statements that are escaped when they are printed, or that look like the text's own lines.
 _ODD = r"[\x00-\x09\x0b-\x1f\\]|(?:^|\n)(?:at|End of|Start of) "
@@ -269,7 +317,8 @@ class Form:
 
     ``type``, ``flags``: as the record has them; ``record``: its fields; ``text``: what is printed;
     ``gtid``: what stands before the number, None without one; ``table_id``: of a table map or of
-    rows; ``names``: a table map's columns, None where it does not have their names.
+    rows; ``names``: a table map's columns, None where it does not have their names; ``rules``: how
+    many differences each rule explains.
     """
 
     part: Part
@@ -281,6 +330,7 @@ class Form:
     gtid: str | None
     table_id: int
     names: tuple[str, ...] | None
+    rules: Mapping[str, int]
 
 
 def _part(data: bytes) -> Part:
@@ -293,27 +343,35 @@ def _part(data: bytes) -> Part:
     return {
         EventType.QUERY_EVENT: Part.BEGIN, EventType.ROWS_QUERY_LOG_EVENT: Part.ROWS_QUERY,
         EventType.TABLE_MAP_EVENT: Part.TABLE_MAP,
+        EventType.TRANSACTION_PAYLOAD_EVENT: Part.PAYLOAD,
     }.get(EventType(code), Part.END)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An event that was judged: its bytes, header to body, its place and its checksum's bytes; its
-    record's ``type``, ``flags``, ``gtid`` and ``fields``, these as compact JSON; what is printed of
-    it; of a table map its columns' names."""
+    """An event that was judged: its bytes, header to body, and whether they stand in a payload;
+    the places and the checksum that are printed of it; its record's ``type``, ``flags``, ``gtid``
+    and ``fields``, these as compact JSON; what is printed of it; how many differences each rule
+    explains; of a table map its columns' names."""
 
     data: bytes
+    inner: bool
     pos: int
-    checksum: bytes
+    end: int
+    crc: int
     type: str
     flags: str
     gtid: str | None
     fields: str
     text: bytes
+    rules: Mapping[str, int]
     names: tuple[str, ...] | None
 
 
 _MOST_BYTES = 16 << 20  # of examples
+
+
+_Kind = tuple[int, bool, int]  # type, whether in a payload, bytes that have a form
 
 
 class EventForms:
@@ -324,7 +382,7 @@ class EventForms:
 
     def _forget(self) -> None:
         self.forms: list[Form] = []
-        self._known: dict[tuple[int, int], dict[tuple[Blank, ...], dict[bytes, int]]] = {}
+        self._known: dict[_Kind, dict[tuple[Blank, ...], dict[bytes, int]]] = {}
         self._bytes = 0
 
     def learn(self, example: Example) -> None:
@@ -337,7 +395,8 @@ class EventForms:
         data, code = np.frombuffer(example.data, np.uint8), example.data[4]
         size = np.array([len(data)])
         prefix = int(prefixes(code, data, np.zeros(1, np.int64), size)[0])
-        forms = self._known.setdefault((code, prefix), {}).setdefault(blanks, {})
+        kind = (code, example.inner, prefix)
+        forms = self._known.setdefault(kind, {}).setdefault(blanks, {})
         key = (data[:prefix] & _kept(blanks, prefix)).tobytes()
         if not prefix or key in forms:
             return
@@ -349,11 +408,11 @@ class EventForms:
         forms[key] = len(self.forms)
         self.forms.append(form)
 
-    def of(self, code: int, prefix: int, data: Bytes) -> Places:
-        """The form of each event of a type whose first ``prefix`` bytes are a row of ``data``, -1
-        for none."""
+    def of(self, code: int, inner: bool, prefix: int, data: Bytes) -> Places:
+        """The form of each event of a type, ``inner`` in a payload, whose first ``prefix`` bytes
+        are a row of ``data``; -1 for none."""
         found = np.full(len(data), -1, np.int64)
-        for blanks, forms in self._known.get((code, prefix), {}).items():
+        for blanks, forms in self._known.get((code, inner, prefix), {}).items():
             whole = (data & _kept(blanks, prefix)).tobytes()
             keys = (whole[at : at + prefix] for at in range(0, len(whole), prefix))
             these = np.fromiter((forms.get(key, -1) for key in keys), np.int64, len(data))
@@ -380,18 +439,19 @@ def _made(example: Example, blanks: Sequence[Blank]) -> Form:
     return Form(
         _part(example.data), by_name, example.type, example.flags,
         _record_template(example.fields, blanks, code),
-        _text_template(code, example.text, {**by_name, "pos": None, "crc": None, "query": None}),
+        _text_template(code, example.text, {**by_name, **dict.fromkeys(PLACES), "query": None}),
         None if gtid is None or code not in _GTIDS else gtid.rpartition(":")[0] + ":",
-        int.from_bytes(table_id, "little"), example.names,
+        int.from_bytes(table_id, "little"), example.names, example.rules,
     )  # fmt: skip
 
 
 def _is_example(form: Form, example: Example, prefix: int) -> bool:
     """Whether the form, filled with the example's own numbers, is the example."""
     data = np.frombuffer(example.data, np.uint8)
-    crc = np.frombuffer(example.checksum or bytes(4), "<u4").astype(np.uint64)
-    events = Alike(form, data[None, :prefix], np.array([example.pos]), crc, data,
-                   np.array([prefix]), np.array([len(data)]))  # fmt: skip
+    printed = {name: np.array([getattr(example, name)], np.uint64) for name in PLACES}
+    events = Alike(
+        form, data[None, :prefix], printed, data, np.array([prefix]), np.array([len(data)])
+    )
     return (
         events.filled(form.record).to_pylist() == [example.fields.encode()]
         and events.filled(form.text).to_pylist() == [example.text]
@@ -401,22 +461,20 @@ def _is_example(form: Form, example: Example, prefix: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Events of one form: ``data``: their first bytes, one event a row; ``positions``, ``crcs``: of
-    each; ``whole[starts[i]:ends[i]]``: what has no form."""
+    """Events of one form: ``data``: their first bytes, one event a row; ``printed``: the places and
+    the checksum that are printed of each; ``whole[starts[i]:ends[i]]``: what has no form."""
 
     form: Form
     data: Bytes
-    positions: Places
-    crcs: Numbers
+    printed: Mapping[str, Numbers]
     whole: Bytes
     starts: Places
     ends: Places
 
     def numbers(self, name: str) -> Numbers:
         """A number of each event."""
-        if name == "pos":
-            return self.positions.astype(np.uint64)
-        return self.crcs if name == "crc" else self.form.blanks[name].values(self.data)
+        found = self.printed.get(name)
+        return self.form.blanks[name].values(self.data) if found is None else found
 
     def gtids(self) -> pa.Array:
         """The GTID that each GTID event gives."""
