@@ -47,8 +47,11 @@ def test_states_are_the_logs_and_the_servers(case: golden.GoldenCase, tmp_path: 
     for mark in manifest.read(case.path).marks:
         for table, check in zip(mark.tables, check_tables(one, mark, mark.tables), strict=True):
             name = written_table_name(*table.split(".", 1))
-            found = compared(table, mark, landing.state(name, at=(mark.file, mark.pos)))
+            mine, theirs = (one.state(name, at=(mark.file, mark.pos)) for one in (landing, log))
+            found = compared(table, mark, mine)
             assert (found.verdict, found.rows) == (check.verdict, check.rows), (table, mark.name)
+            assert rows(mine) == rows(theirs), (table, mark.name)
+            assert mine.determined == theirs.determined, (table, mark.name)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +80,23 @@ def test_states_before_tables_are_made(cell: str, name: str, tmp_path: Path) -> 
             assert told[0] == told[1], (table, pos)
             later += ("made_later", True) in told[0]
     assert later > 1
+
+
+@pytest.mark.parametrize("pos", [24213, 24507, 24723])
+def test_later_images_show_that_a_row_was_made_without_being_logged(
+    pos: int, tmp_path: Path
+) -> None:
+    case, table = golden.case("8.0-row-full", "statements"), "stmts.untraced"
+    land(case.path, tmp_path)
+    landing, log = Landing(tmp_path), bk.open(case.path)
+    at = (case.binlogs[0].name, pos)
+    mine, theirs = (one.state(table, at=at) for one in (landing, log))
+    assert rows(mine) == rows(theirs)
+    assert mine.findings.to_pylist() == theirs.findings.to_pylist()
+    assert not mine.determined and mine.findings["finding"].to_pylist() == ["unlogged"]
+    made = log.boundaries(engine="pyarrow").to_pylist()
+    before = next(b["pos"] for b in made if (b["db"], b["table"]) == ("stmts", "untraced"))
+    assert landing.state(table, at=(at[0], before)).determined
 
 
 def test_statements_that_wrote_rows_leave_them_undetermined(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from binlogkit.analyses.continuity import Break
 from binlogkit.analyses.point_in_time.findings import StateFinding, StateFindings
 from binlogkit.analyses.point_in_time.folding import Folding, Outcome
+from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import supposed_of
@@ -49,6 +51,7 @@ class Told:
     found: dict[str, StateFinding] | None = None
     supposed: tuple[Supposition, ...] = ()
     error: str | None = None
+    broken: tuple[Broken, ...] = ()
 
     @classmethod
     def of(cls, outcome: Outcome, name: TableId) -> Told:
@@ -58,7 +61,7 @@ class Told:
         return cls(
             outcome.rows.num_rows, sum(len(one.flatten()) for one in lists), outcome.rows.schema,
             outcome.key, outcome.met, outcome.complete, outcome.rejected, outcome.findings.found,
-            tuple(supposed),
+            tuple(supposed), broken=outcome.broken,
         )  # fmt: skip
 
     def text(self) -> str:
@@ -67,7 +70,7 @@ class Told:
         found = {kind: asdict(one) for kind, one in (self.found or {}).items()}
         told = {
             name: getattr(self, name)
-            for name in ("rows", "unknown", "key", "met", "complete", "rejected", "error")
+            for name in ("rows", "unknown", "key", "met", "complete", "rejected", "error", "broken")
         }
         supposed = [asdict(one) for one in self.supposed]
         return json.dumps({**told, "schema": schema, "found": found, "supposed": supposed})
@@ -79,10 +82,12 @@ class Told:
         schema = told.pop("schema")
         found = {kind: StateFinding(**one) for kind, one in told.pop("found").items()}
         supposed = tuple(Supposition(**one) for one in told.pop("supposed"))
+        broken = tuple((seq, Break(kind), tuple(key)) for seq, kind, key in told.pop("broken"))
         known = None if schema is None else pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(schema)))
         return cls(
-            **{**told, "key": tuple(told["key"])}, schema=known, found=found, supposed=supposed
-        )
+            **{**told, "key": tuple(told["key"])}, schema=known, found=found, supposed=supposed,
+            broken=broken,
+        )  # fmt: skip
 
 
 def fold_share(
@@ -126,6 +131,7 @@ def merged(shares: Sequence[Told]) -> Told:
         sum(one.rejected for one in shares),
         _merged([one.found or {} for one in shares]),
         tuple(dict.fromkeys(supposed for one in shares for supposed in one.supposed)),
+        broken=tuple(broken for one in shares for broken in one.broken),
     )
 
 

@@ -11,15 +11,17 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.chunk import Chunk, Piece
+from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.defaults import with_defaults
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.keyed import Folded, fold_keyed
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
 from binlogkit.analyses.point_in_time.rows import Rows
-from binlogkit.analyses.point_in_time.unlogged import CONTRADICTIONS, told_of
+from binlogkit.analyses.point_in_time.unlogged import BREAKS, CONTRADICTIONS, Broken, told_of
 from binlogkit.rows.schema import TableDefinition
 
 _CHUNK = 64 << 20
+_KEPT = 1000
 
 # Findings about a table's rows that no longer hold once it is emptied.
 _ROW_KINDS = (
@@ -38,13 +40,14 @@ class Fold:
     are undone, the last one first; ``rejected``: JSON diffs that did not fit the value before;
     ``numbered``: an ALTER TABLE gave the rows a key, and it is not known which row got which value;
     ``compares``: images before changes are compared with what is known of their rows (set while no
-    change waits).
+    change waits); ``broken``: those that did not fit then, at most a thousand.
     """
 
     def __init__(self, key: Sequence[str], *, backwards: bool = False) -> None:
         self.key = tuple(key)
         self.backwards = backwards
         self.compares = False
+        self.broken: list[Broken] = []
         self.findings = StateFindings()
         self.complete = False
         self.definition: TableDefinition | None = None
@@ -144,6 +147,13 @@ class Fold:
             if tells and kind in CONTRADICTIONS:
                 compared = found.compared if kind == "unlogged" else None
                 told = told_of(chunk, first, self.key, kind, compared)
+                self._keep_broken(chunk, kind, which)
             seq, file, pos = chunk.place(first)
             at = 0 if seq is None else -seq if self.backwards else seq
             self.findings.add(kind, file, pos, times=len(which), at=at, told=told)
+
+    def _keep_broken(self, chunk: Chunk, kind: str, which: Integers) -> None:
+        for change in which[: _KEPT - len(self.broken)].tolist():
+            seq, *_ = chunk.place(change)
+            if seq is not None:
+                self.broken.append((seq, BREAKS[kind], self.key))

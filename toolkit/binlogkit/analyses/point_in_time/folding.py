@@ -21,6 +21,7 @@ from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
+from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.constants import TableId
 from binlogkit.rows.schema import TableDefinition
 
@@ -94,8 +95,9 @@ class Folding:
         found = Fold(self.key) if found is None else found
         rows = state_table(found.settled(), self.columns, found.key)
         return Outcome(
-            rows, found.key, met, complete, found.rejected, found.findings, found.definition
-        )
+            rows, found.key, met, complete, found.rejected, found.findings, found.definition,
+            tuple(run.broken),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ class Outcome:
     """The result of a replay: ``rows`` (STATE), by ``key``.
 
     ``met``: whether the table was found; ``complete``: whether all of its rows are known, or it is
-    known not to exist; ``rejected``: JSON diffs that did not fit.
+    known not to exist; ``rejected``: JSON diffs that did not fit; ``broken``: changes that did not
+    continue what was known, if images were compared.
     """
 
     rows: pa.Table
@@ -113,6 +116,7 @@ class Outcome:
     rejected: int
     findings: StateFindings
     definition: TableDefinition | None
+    broken: tuple[Broken, ...] = ()
 
     def tell(self, findings: StateFindings) -> None:
         """The findings, after those about transactions."""

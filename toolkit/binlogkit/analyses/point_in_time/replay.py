@@ -19,6 +19,7 @@ from binlogkit.analyses.point_in_time.boundary import Boundary, KeyNames
 from binlogkit.analyses.point_in_time.cascades import Cascades, Waiting
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.constants import TableId
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
@@ -48,6 +49,7 @@ class Replay:
         self.cascades: Cascades | None = None
         self.before: Before | None = None
         self.compares = False  # as of a Fold
+        self.broken: list[Broken] = []  # of all tables, also of those that are gone
         self.tables: dict[TableId, Fold] = {}
         self._given = dict(given)
         self.absent: set[TableId] = set()
@@ -76,7 +78,7 @@ class Replay:
         """The table's state so far; one that was never seen has no beginning."""
         if name not in self.tables:
             fold = self.tables[name] = Fold(self.history.key(name))
-            fold.compares = self.compares
+            fold.compares, fold.broken = self.compares, self.broken
             fold.definition = self._given.pop(name, None)
         return self.tables[name]
 

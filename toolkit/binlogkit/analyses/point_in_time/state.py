@@ -30,6 +30,7 @@ from binlogkit.analyses.point_in_time.folding import Folding
 from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.analyses.point_in_time.result import STATE
 from binlogkit.analyses.point_in_time.shared import Folded, Shared, fold_shared
+from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.analyses.point_in_time.until import Contained, Counting, Until
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -44,7 +45,8 @@ class State(Generic[FrameT]):
     ``determined``: whether the log determines the rows, apart from the cells listed as unknown: a
     state of a log (``log.state``) is determined without any. ``cascaded``: what foreign keys did,
     if requested. ``definition``: the table's at that point, if known from statements or arguments.
-    ``folded``: the state held by Spark's tasks, if they folded it.
+    ``folded``: the state held by Spark's tasks, if they folded it. ``broken``: the changes that did
+    not continue what was known of their rows, if images were compared.
     """
 
     rows: FrameT
@@ -53,6 +55,7 @@ class State(Generic[FrameT]):
     cascaded: tuple[Cascaded, ...] = ()
     definition: TableDefinition | None = None
     folded: Folded | None = None
+    broken: tuple[Broken, ...] = ()
 
 
 def state(changes: FrameT, boundaries: FrameT | None = None, **how: Any) -> FrameT:
@@ -157,7 +160,7 @@ def replay(
     outcome.tell(findings)
     rows, definition = outcome.rows, outcome.definition
     done = as_state(rows, findings, changes)
-    return replace(done, cascaded=tuple(told or ()), definition=definition)
+    return replace(done, cascaded=tuple(told or ()), definition=definition, broken=outcome.broken)
 
 
 def _family(
@@ -189,7 +192,14 @@ def _shared(changes: Any, folding: Folding, findings: StateFindings) -> State[An
         told = from_arrow(told, changes, FINDINGS)
     determined = all(finding.determined for finding in findings.found.values())
     definition = folding.definition() if folded.told.met else None
-    return State(folded.rows(), told, determined, definition=definition, folded=folded)
+    return State(
+        folded.rows(),
+        told,
+        determined,
+        definition=definition,
+        folded=folded,
+        broken=folded.told.broken,
+    )
 
 
 def as_state(rows: pa.Table, findings: StateFindings, changes: Any) -> State[Any]:

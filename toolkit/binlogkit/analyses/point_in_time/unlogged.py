@@ -7,7 +7,7 @@ known row have are compared, column by column.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +20,14 @@ from binlogkit.analyses.point_in_time.codes import Flags, Integers, decoded, une
 from binlogkit.frames.records import cell_values
 from binlogkit.frames.schema import CellState
 
-_BREAKS = {
+#: A change that does not continue what is known: its ``seq``, how, and the columns of the key.
+Broken: TypeAlias = tuple[int, Break, tuple[str, ...]]
+
+BREAKS = {
     "unlogged": Break.CHANGED, "unseen": Break.APPEARED, "duplicate": Break.MADE_AGAIN,
 }  # fmt: skip
 #: Findings that say only that a change does not continue what is known.
-CONTRADICTIONS = frozenset(_BREAKS)
+CONTRADICTIONS = frozenset(BREAKS)
 
 
 class Compared:
@@ -87,7 +90,7 @@ def told_of(
     wanted = [field for field in chunk.fields if field.name in key or not key]
     row = {field.name: _text(chunk.cells(side, field.name), change, field) for field in wanted}
     gone = "was deleted, or was never inserted"
-    how = sentence(_BREAKS[kind], columns, since, gone=gone, keyless=not key)
+    how = sentence(BREAKS[kind], columns, since, gone=gone, keyless=not key)
     shown = _place(*chunk.place(change)[1:])
     return f"Changed outside of these logs, as {shown} shows: {listed(row)}: {how}."
 

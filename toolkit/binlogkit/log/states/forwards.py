@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from binlogkit.rows.schema import TableDefinition
 
 
+#: Replays changes, here to the end.
+Replayed: TypeAlias = "Callable[..., State[Any]]"
 RESTARTED = "restarted"  # a finding
 _RESTARTED = "The server started again with {}: a table of the MEMORY engine has no rows then."
 _MADE_LATER = "It is created later, at {}:{}: it was not there at this point."
@@ -230,21 +232,12 @@ class States:
         if spread is not None and spread.told.schema is not None:
             self.shared[name], rows = state, spread.told.schema.empty_table()
 
-        def unexplained(cascaded: Iterable[Cascaded]) -> list[Contradiction]:
-            return [
-                c
-                for c in self._contradictions
-                if not explains(
-                    cascaded,
-                    c,
-                    cascading_columns(boundaries, reading.given.get(c.name[1:]), c.name[1:]),
-                )
-            ]
-
-        shown = unexplained(state.cascaded)
-        if reach.until is not None and family and any(c.name[1:] in names | family for c in shown):
-            # A change seen since then may be what a foreign key did after the point.
-            shown = unexplained(replayed(self._changes(wanted), columns=None).cascaded)
+        to_end = partial(replayed, columns=None)
+        # A change seen after the point may be what a foreign key did by then.
+        cascaded = names | family if family and reach.until is not None else set()
+        shown = self._shown(wanted, state, to_end, cascaded)
+        if reach.until is not None:
+            shown += self._shown_later(name, wanted, reach, to_end)
         unlogged_changes = [c.gap() for c in shown]
         missing = standing([*self._gaps, *unlogged_changes], boundaries, name, names, above, reach)
         supposed = [
@@ -296,6 +289,41 @@ class States:
                 missing, rows, reading.partial(name), named=_named(log, name)
             ),
         )
+
+    def _shown(
+        self, wanted: Sequence[TableId], state: State[Any], replayed: Replayed, family: set[TableId]
+    ) -> list[Contradiction]:
+        """The changes outside the log that foreign keys do not explain.
+
+        ``replayed``: replays to the end, which tells more of foreign keys if these change tables of
+        ``family``.
+        """
+        boundaries, given = self._later(), self.reading.given
+
+        def unexplained(cascaded: Iterable[Cascaded]) -> list[Contradiction]:
+            return [
+                c
+                for c in self._contradictions
+                if not explains(
+                    cascaded, c, cascading_columns(boundaries, given.get(c.name[1:]), c.name[1:])
+                )
+            ]
+
+        shown = unexplained(state.cascaded)
+        if any(c.name[1:] in family for c in shown):
+            shown = unexplained(replayed(self._changes(wanted)).cascaded)
+        return shown
+
+    def _shown_later(
+        self,
+        name: TableId,  # noqa: ARG002
+        wanted: Sequence[TableId],  # noqa: ARG002
+        reach: Reach,  # noqa: ARG002
+        replayed: Replayed,  # noqa: ARG002
+    ) -> list[Contradiction]:
+        """The changes outside the log that images after the point show, where a replay compares
+        them; ``replayed``: as before."""
+        return []
 
     def _met(self, name: TableId) -> bool:
         """Whether its changes are there, or a table map."""

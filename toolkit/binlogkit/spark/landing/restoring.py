@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -16,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.point_in_time.until import Until
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError, UsageError
 from binlogkit.frames.layouts import empty_batch
@@ -29,7 +29,7 @@ from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import folders, read, schema_of
 from binlogkit.spark.landing.restored import Ordered, Restored
 from binlogkit.spark.landing.shape import Generations, landed_name, landed_schema, types_of
-from binlogkit.spark.landing.states import LandedStates
+from binlogkit.spark.landing.states import Changes, LandedStates
 from binlogkit.spark.landing.store import place_of
 
 if TYPE_CHECKING:
@@ -98,10 +98,12 @@ class Landing:
         Errors: those of :meth:`changes`; InputError: logs that the ledger knows have not landed;
         UsageError: no log has that name.
         """
-        return LandedStates(self.ledger, self._taken, table, at).state()
+        return LandedStates(self.ledger, self.whole(), table, at).state()
 
-    def _taken(self, names: Iterable[TableId], _: Until | None) -> list[pa.RecordBatch]:
-        return self.batches(self.ordered(names))
+    def whole(self) -> Changes:
+        """The changes of tables, each time the same ones read once."""
+        taken = cache(lambda names: self.batches(self.ordered(names)))
+        return lambda names, _: taken(tuple(names))
 
     def batches(self, rows: Mapping[TableId, list[Ordered]]) -> list[pa.RecordBatch]:
         """Changes from rows that were read (:meth:`ordered`), table by table in log order, each

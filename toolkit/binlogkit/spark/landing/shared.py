@@ -81,7 +81,8 @@ def shared_state(
     All workers must reach the landing, one in a store with credentials in their environment.
     Errors: those of ``landing.state``.
     """
-    states = LandedStates(landing.ledger, partial(_changes, spark, landing), table, at)
+    changes = partial(_changes, spark, landing)
+    states = LandedStates(landing.ledger, changes, table, at, here=landing.whole())
     here, replayed = states.state(), states.shared[states.name]
     folded = replayed.folded
     assert folded is not None

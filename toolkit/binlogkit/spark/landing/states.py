@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 from binlogkit.analyses.point_in_time.until import Until, touching
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
-from binlogkit.log.states.forwards import States
+from binlogkit.log.states.forwards import Replayed, States
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.history import TableFacts
+from binlogkit.log.states.images.contradictions import Contradiction, of_replay, unexplained
 from binlogkit.log.states.point import Point
 from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filter_args import AtArg
@@ -32,21 +33,29 @@ class LandedStates(States):
     """A landing as the source of a table's state, by what its ledger says.
 
     ``changes``: of landed tables; ``at``: a file and a position, the end of all that has landed if
-    None; ``own``: rows of the table to begin with.
+    None; ``own``: rows of the table to begin with; ``here``: the changes as batches, if ``changes``
+    are held by tasks.
     """
 
     assumes = ("All that the logs hold of the table has landed, under the same names.",)
     unnamed = "Nothing that has landed names this table"
 
     def __init__(
-        self, ledger: Ledger, changes: Changes, table: str, at: AtArg, own: OwnRows | None = None
+        self,
+        ledger: Ledger,
+        changes: Changes,
+        table: str,
+        at: AtArg,
+        own: OwnRows | None = None,
+        *,
+        here: Changes | None = None,
     ) -> None:
         self.name = landed_name(table)
         ledger.check()
         ledger.refuse_waiting([self.name])
         self.reading = self._ledger = ledger
         self._begin(ledger, [table], [Point(ledger, {"at": at})])
-        self._gaps, self._changes_of = ledger.gaps, changes
+        self._gaps, self._changes_of, self._here = ledger.gaps, changes, here or changes
         if own is not None:  # as a base, of which these are what the engine needs
             self._bases, self._held = cast("Bases", own), cast("Since", own.held)
             self._gaps = own.held.after(ledger.gaps)
@@ -80,6 +89,23 @@ class LandedStates(States):
 
     def _compares(self, tables: Sequence[str]) -> bool:
         return not any(gap.concerns(tables) for gap in self._gaps)
+
+    def _shown_later(
+        self, name: TableId, wanted: Sequence[TableId], reach: Reach, replayed: Replayed
+    ) -> list[Contradiction]:
+        ledger = self._ledger
+        transactions = ledger.transactions
+        after = transactions.filter(touching(transactions, [".".join(one) for one in wanted]))
+        if reach.counted.issuperset(after["tx"].to_pylist()):
+            return []
+        names = [one for one in wanted if ledger.has(one)]
+        key = self._layout(name, self.reach(Point(ledger, {}))).key
+        broken = replayed(self._changes_of(names, None), key=key, compares=True).broken
+        if not broken:
+            return []
+        found = of_replay(self._here(names, None), broken, ledger.boundaries)
+        known = unexplained(found, self._gaps)
+        return [one for one in known if not reach.holds(one.shown.file, one.shown.pos)]
 
     def _changes(self, names: Sequence[TableId]) -> Any:
         self._ledger.refuse_waiting(names)

@@ -88,10 +88,10 @@ class Checked:
     ``changes``: effective row changes; ``compared``: those whose before image could be compared
     with what the log last said of the row; ``broken``: (seq, kind, key's digest) of those that
     contradict it, ``count`` of them in all; ``reason``: why none was compared, if none was;
-    ``begun``: where the table was known to be empty; ``cascades``: tables (``db.table``) whose
-    changes may reach it by foreign keys; ``touched``: between which places (``seq``) rows were
-    updated or deleted; ``redefined``: the last change with one set of columns in table maps, and
-    the first with another, if no DDL in the log lies between.
+    ``begun``: where the table was known to be empty, in order; ``cascades``: tables (``db.table``)
+    whose changes may reach it by foreign keys; ``touched``: between which places (``seq``) rows
+    were updated or deleted; ``redefined``: the last change with one set of columns in table maps,
+    and the first with another, if no DDL in the log lies between.
     """
 
     name: SourceTable
@@ -100,7 +100,7 @@ class Checked:
     count: int = 0
     broken: list[tuple[int, Break, int]] = field(default_factory=list)
     reason: str | None = None
-    begun: Change | None = None
+    begun: list[Change] = field(default_factory=list)
     cascades: tuple[str, ...] = ()
     touched: list[tuple[int, int]] = field(default_factory=list)
     redefined: tuple[Change, Change] | None = None
@@ -315,7 +315,7 @@ class ImageChecks:
             self._rows.setdefault(name, Rows()).forget(empty=True)
             self._shapes.pop(name, None)
             checked = self.checked.setdefault(name, Checked(name))
-            checked.begun = Change(boundary.file, boundary.pos, boundary.seq, None)
+            checked.begun.append(Change(boundary.file, boundary.pos, boundary.seq, None))
         elif boundary.action == "rename" and boundary.new_name is not None:
             self._rename((source, *boundary.name), (source, *boundary.new_name))
         elif not boundary.conditional and not (done is not None and done.harmless):

@@ -6,18 +6,21 @@ Tables whose images contradict the log (checks.py) are read again, and values ar
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.analyses.continuity import Break, digests, listed, sentence
+from binlogkit.analyses.continuity import Break, Digests, digests, listed, sentence
 from binlogkit.analyses.point_in_time.cascades import Cascaded
-from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.unlogged import Broken
+from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, InputError
-from binlogkit.frames.records import struct_records
+from binlogkit.frames.records import cell_values, struct_records
 from binlogkit.log.states.images.checks import Change, Checked, ImageChecks, SourceTable
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.reading import Reading
@@ -27,6 +30,7 @@ from binlogkit.rows.soundness.finding import finding
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.log.streams import Streams
 
 UNLOGGED = "unlogged_change"  # the findings' code
@@ -102,13 +106,13 @@ def contradictions(log: Streams, checks: ImageChecks) -> Iterator[Contradiction]
         return
     tables = tuple({TableName(*name[1:]) for name in wanted})
     reading = Reading(log.carriers, replace(log.options, on_damage="report"))
-    again = {name: _Again(checks, checked) for name, checked in wanted.items()}
+    again = {name: _Again.of(checks, checked) for name, checked in wanted.items()}
     try:
         for window in read_batches(reading, Filters(tables=tables), digests=True):
             for schema, batch in window:
                 found = again.get(checks.name_of(schema))
                 if found is not None:
-                    found.take(batch, checks.counts(batch))
+                    found.take_counted(batch, checks.counts(batch))
     except (DamageError, InputError):
         pass  # the first reading already reported it
     for found in again.values():
@@ -117,10 +121,62 @@ def contradictions(log: Streams, checks: ImageChecks) -> Iterator[Contradiction]
 
 def unlogged(log: Streams, checks: ImageChecks, gaps: Sequence[Gap]) -> Iterator[Contradiction]:
     """The contradictions without those that ``gaps`` of the log explain."""
-    for found in chain(_redefined(checks), contradictions(log, checks)):
-        between = (gap for gap in gaps if found.since.seq < gap.seq < found.shown.seq)
-        if not any(gap.concerns([found.table]) for gap in between):
-            yield found
+    return unexplained(chain(_redefined(checks), contradictions(log, checks)), gaps)
+
+
+def unexplained(found: Iterable[Contradiction], gaps: Sequence[Gap]) -> Iterator[Contradiction]:
+    """Those without a gap between what was last known and what shows otherwise."""
+    for one in found:
+        between = (gap for gap in gaps if one.since.seq < gap.seq < one.shown.seq)
+        if not any(gap.concerns([one.table]) for gap in between):
+            yield one
+
+
+def of_replay(
+    batches: Sequence[pa.RecordBatch], broken: Sequence[Broken], boundaries: Iterable[Boundary]
+) -> Iterator[Contradiction]:
+    """The contradictions of a replay, which follows cascades itself.
+
+    ``batches``: its changes, each of one table, in log order per table; ``boundaries``: what
+    happened to the tables.
+    """
+    kinds = {seq: (kind, key) for seq, kind, key in broken}
+    emptied = [(b.name, Change(b.file, b.pos, b.seq, None)) for b in boundaries if b.empties]
+    numbers: dict[tuple[TableId, tuple[str, ...]], dict[tuple[Any, ...], int]] = {}
+    again: dict[tuple[TableId, tuple[str, ...]], _Again] = {}
+    for batch in batches:
+        seqs = batch["seq"].to_numpy()
+        for i in np.flatnonzero(np.isin(seqs, [*kinds])).tolist():
+            (kind, key), name = kinds[int(seqs[i])], _name_of(batch)
+            keys = _keys(batch.slice(i, 1), key, "after" if kind == Break.MADE_AGAIN else "before")
+            own = numbers.setdefault((name, key), {})
+            number = own.setdefault(keys[0], 2 * len(own) + 1)
+            begun = [place for table, place in emptied if table == name]
+            found = again.setdefault((name, key), _Again((None, *name), begun))
+            found.broken[int(seqs[i]), number] = kind
+    for batch in batches:
+        for (name, key), found in again.items():
+            if name == _name_of(batch):
+                known = numbers[name, key]
+                was, now = (
+                    np.array([known.get(one, 0) for one in _keys(batch, key, side)], np.uint64)
+                    for side in ("before", "after")
+                )
+                found.take(batch, key, was, now, np.flatnonzero(was | now))
+    for found in again.values():
+        yield from found.found
+
+
+def _name_of(batch: pa.RecordBatch) -> TableId:
+    return batch["db"][0].as_py(), batch["table"][0].as_py()
+
+
+def _keys(batch: pa.RecordBatch, key: Sequence[str], side: str) -> list[tuple[Any, ...]]:
+    """The values of the key's columns, of all without a key, in one side's images."""
+    images = batch[side]
+    wanted = [field for field in images.type if field.name in key or not key]
+    columns = [cell_values(images.field(field.name), field) for field in wanted]
+    return list(zip(*columns, strict=True)) if columns else [()] * len(batch)
 
 
 def _redefined(checks: ImageChecks) -> Iterator[Contradiction]:
@@ -143,28 +199,55 @@ def explains(cascaded: Iterable[Cascaded], found: Contradiction, columns: Contai
 
 
 class _Again:
-    """A table's rows with contradictions, read again; ``found``: those confirmed by values."""
+    """A table's rows with contradictions, read again; ``found``: those confirmed by values.
 
-    def __init__(self, checks: ImageChecks, checked: Checked) -> None:
-        self._checks, self._checked = checks, checked
-        self._broken = {(seq, key): kind for seq, kind, key in checked.broken}
-        self._keys = np.unique(np.array([key for *_, key in checked.broken], np.uint64))
+    ``broken``: how a change contradicts what was known, by its ``seq`` and its key's number;
+    ``begun``: where the table was known to be empty; ``cascades``: whether a foreign key may have
+    changed its rows between two places.
+    """
+
+    def __init__(
+        self,
+        name: SourceTable,
+        begun: Sequence[Change],
+        cascades: Callable[[int, int], bool] = lambda _since, _until: False,
+    ) -> None:
+        self._name, self._begun, self._cascades = name, begun, cascades
+        self.broken: dict[tuple[int, int], Break] = {}
         self._known: dict[int, tuple[Change, Record | None]] = {}
         self.found: list[Contradiction] = []
 
-    def take(self, batch: pa.RecordBatch, counts: Flags) -> None:
+    @classmethod
+    def of(cls, checks: ImageChecks, checked: Checked) -> _Again:
+        """Of what the checks of a log found: a key's number is its digest."""
+        found = cls(checked.name, checked.begun, partial(checks.may_cascade, checked.name))
+        found.broken = {(seq, key): kind for seq, kind, key in checked.broken}
+        return found
+
+    @cached_property
+    def _keys(self) -> np.ndarray[Any, Any]:
+        return np.unique(np.array([key for _, key in self.broken], np.uint64))
+
+    def take_counted(self, batch: pa.RecordBatch, counts: Flags) -> None:
         """Take a batch of the table, with digests; ``counts``: which changes count."""
         was, now = (digests(batch, side)[:, 0] for side in range(2))
         rows = np.flatnonzero(counts & (np.isin(was, self._keys) | np.isin(now, self._keys)))
-        if not len(rows):
-            return
-        key = json.loads(batch.schema.metadata[b"binlogkit:key"])
+        if len(rows):
+            key = json.loads(batch.schema.metadata[b"binlogkit:key"])
+            self.take(batch, key, was, now, rows)
+
+    def take(
+        self, batch: pa.RecordBatch, key: Sequence[str], was: Digests, now: Digests, rows: Integers
+    ) -> None:
+        """Take some rows of a batch; ``was``, ``now``: the numbers of its rows' keys."""
         part = batch.take(rows)
         images = [
             struct_records(part[name], part[f"{name}_state"], part["raw"], side)
             for side, name in enumerate(("before", "after"))
         ]
-        places = zip(*(part[n].to_pylist() for n in ("file", "pos", "seq", "gtid")), strict=True)
+        told = "gtid" in part.schema.names  # a landing reads what states need
+        gtids = part["gtid"].to_pylist() if told else [None] * len(rows)
+        places = zip(*(part[n].to_pylist() for n in ("file", "pos", "seq")), gtids, strict=True)
         digested = zip(was[rows].tolist(), now[rows].tolist(), strict=True)
         for place, (old, new), before, after in zip(places, digested, *images, strict=True):
             self._change(Change(*place), key, old, new, before, after)
@@ -200,7 +283,7 @@ class _Again:
         *,
         begins: bool = False,
     ) -> None:
-        kind = self._broken.get((at.seq, digest))
+        kind = self.broken.get((at.seq, digest))
         if kind is None or (kind == Break.MADE_AGAIN) != begins:
             return
         left = None if known is None else known[1]
@@ -214,9 +297,10 @@ class _Again:
             if not columns:
                 return
         values = {name: image.get(name) for name in key or image}
-        checked, place = self._checked, None if known is None or not key else known[0]
-        since = place or checked.begun or at
-        cascades = self._checks.may_cascade(checked.name, since.seq, at.seq)
+        place = None if known is None or not key else known[0]
+        begun = [one for one in self._begun if one.seq < at.seq]
+        since = place or (begun or [at])[-1]
+        cascades = self._cascades(since.seq, at.seq)
         self.found.append(
-            Contradiction(checked.name, kind, values, place, since, at, columns, cascades, not key)
+            Contradiction(self._name, kind, values, place, since, at, columns, cascades, not key)
         )
