@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
@@ -102,9 +102,15 @@ class Index(BatchFolder):
                 yield from parts_of(carriers[first:end], options, counting=bool(ledger))
 
     def besides(
-        self, carriers: Sequence[Carrier], ledger: Sequence[str] = (), *, later: bool = False
+        self,
+        carriers: Sequence[Carrier],
+        ledger: Sequence[str] = (),
+        *,
+        later: bool = False,
+        apart: Container[str] = (),
     ) -> list[Part]:
-        """The known parts of logs in other places, in natural order, including logs that are gone.
+        """The known parts of logs in other places, in natural order, including logs that are gone;
+        without the parts of the keys ``apart``.
 
         A log in the same folder as one of these logs is named like it.
         """
@@ -113,6 +119,8 @@ class Index(BatchFolder):
         others: dict[str, list[str]] = {}
         for parts in self.known.values():
             for part, stamps in parts.items():
+                if part in apart:
+                    continue
                 where = [stamp.place for stamp in stamps]
                 if places.isdisjoint(where):
                     others[part] = [

@@ -74,7 +74,7 @@ def to_tables(key: str, part: Part, stamps: Iterable[Record]) -> Tables:
         "segments": [
             {"pos": s.pos, "event": s.events, "tx": s.transactions} for s in part.segments
         ],
-        "definitions": [_definition(said) for said in part.said],
+        "definitions": [definition_record(said) for said in part.said],
         "writes": [asdict(wrote) for wrote in part.wrote],
         "findings": [_finding(one, at) for one, at in part.alone.findings],
         "losses": [_loss(loss) for loss in part.alone.losses],
@@ -195,14 +195,14 @@ def _facts(record: Record) -> FileFacts:
         record["file"],
         **{name: record[name] for name in _PLAIN},
         checksums=Counter(json.loads(record["checksums"])),
-        previous=None if previous is None else _gtids(previous),
-        gtids=GtidLedger(_gtids(record["gtids"])),
+        previous=None if previous is None else read_gtids(previous),
+        gtids=GtidLedger(read_gtids(record["gtids"])),
         servers=dict.fromkeys(record["servers"]),
         ends_in=tuple(record["ends_in"]),
     )
 
 
-def _gtids(text: str) -> GtidSet:
+def read_gtids(text: str) -> GtidSet:
     """A set from its text; damaged logs have numbers that no server assigns."""
     intervals: dict[str, list[tuple[int, int]]] = {}
     for part in filter(None, text.split(",")):
@@ -221,7 +221,7 @@ def _gtids(text: str) -> GtidSet:
 def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
     files = tuple(map(_facts, logs))
     first, last = logs[0], logs[-1]
-    said = tuple(_said(of["definitions"]))
+    said = tuple(read_said(of["definitions"]))
     wrote = tuple(Wrote(**{k: v for k, v in r.items() if k != "part"}) for r in of["writes"])
     xa = of["xa"]
     prepared = [x for x in xa if x["outcome"] == Outcome.PREPARED]
@@ -235,7 +235,7 @@ def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
         tuple(_lost(r) for r in of["losses"]),
         {r["xa"]: _place(r) for r in prepared},
         {_place(r): r["xa"] for r in decided},
-        _gtids(first["repeated_gtids"]),
+        read_gtids(first["repeated_gtids"]),
     )
     head = Head(
         first["file"], first["source"], first["server_id"], first["relay"], first["begun"],
@@ -251,8 +251,8 @@ def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
         last["stop"],
         said,
         wrote,
-        _gtids(first["ended_gtids"]),
-        _gtids(first["intact_gtids"]),
+        read_gtids(first["ended_gtids"]),
+        read_gtids(first["intact_gtids"]),
         last["next_name"],
         last["rotated"],
         {r["xa"]: r["tx"] for r in prepared},
@@ -273,7 +273,7 @@ def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
 # ---- table definitions --------------------------------------------------------------------------
 
 
-def _definition(said: Said) -> Record:
+def definition_record(said: Said) -> Record:
     raw, body = said.raw, said.body
     record: Record = {
         "event": said.event, "file": raw.file, "pos": raw.pos, "inner": raw.inner,
@@ -288,7 +288,7 @@ def _definition(said: Said) -> Record:
     return record
 
 
-def _said(records: Iterable[Record]) -> Iterator[Said]:
+def read_said(records: Iterable[Record]) -> Iterator[Said]:
     def failed(error: DamageError) -> None:
         raise error
 

@@ -43,6 +43,7 @@ class Journal:
     def __init__(self, folder: Place, terms: Terms, mark: str) -> None:
         self._folder, self._begun, self._done = folder, folder / _BEGUN, folder / _DONE
         self._terms, self._own = terms, mark
+        self._known: dict[str, list[Span]] = {}
         check_terms(folder, terms)
         make(folder / _TERMS, arrow_schema(TERMS), [])
         make(self._begun, arrow_schema(LANDING), [])
@@ -104,7 +105,7 @@ class Journal:
         if its terms have been kept.
         """
         while True:
-            last, done, spans = read_journal(self._folder)
+            last, done, spans = read_journal(self._folder, self._known)
             if done or any(span.batch == last for span in spans):
                 return last, done, spans
             nothing = arrow_schema(TERMS).empty_table()
@@ -172,8 +173,11 @@ def check_terms(folder: Place, terms: Terms) -> None:
         terms.check_change(before)
 
 
-def read_journal(folder: Place) -> tuple[int, bool, list[Span]]:
-    """The result of :meth:`Journal.read`. InputError: nothing has landed in the folder."""
+def read_journal(
+    folder: Place, known: dict[str, list[Span]] | None = None
+) -> tuple[int, bool, list[Span]]:
+    """The result of :meth:`Journal.read`; ``known``: the spans of files that were read, which are
+    added. InputError: nothing has landed in the folder."""
     table = opened(folder / _BEGUN)
     if table is None:
         raise InputError(str(folder), "nothing has landed there")
@@ -181,14 +185,18 @@ def read_journal(folder: Place) -> tuple[int, bool, list[Span]]:
     names = arrow_schema(LANDING).names
     if not {*names}.issubset(pa.schema(table.schema()).names):
         raise _of_earlier_version(folder)
-    found = [
-        pq.read_table(path.source(), columns=names) for path in files_of(table, folder / _BEGUN)
-    ]
-    rows = [row for one in found for row in one.to_pylist()]
-    for row in rows:
-        row["tables"] = row["tables"] and tuple(row["tables"])
-    spans = [Span(**{name: row[name] for name in Span.__slots__}) for row in rows]
+    known, spans = {} if known is None else known, list[Span]()
+    for path in files_of(table, folder / _BEGUN):
+        if path.name not in known:
+            rows = pq.read_table(path.source(), columns=names).to_pylist()
+            known[path.name] = [_span(row) for row in rows]
+        spans += known[path.name]
     return begun, last_batch(folder / _DONE) >= begun, spans
+
+
+def _span(row: dict[str, Any]) -> Span:
+    row["tables"] = row["tables"] and tuple(row["tables"])
+    return Span(**{name: row[name] for name in Span.__slots__})
 
 
 def read_held(folder: Place) -> list[Waiting]:

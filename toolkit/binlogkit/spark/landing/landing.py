@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from binlogkit.errors import InputError, SchemaError, WriteError
 from binlogkit.log import Log
-from binlogkit.log.index import Index, Joined, Part, Updated
+from binlogkit.log.index import Index, Joined, Updated
 from binlogkit.log.index.batches import write_whole
 from binlogkit.log.index.stamps import place_of
 from binlogkit.rows.filters import Filters
@@ -39,7 +39,8 @@ from binlogkit.spark.landing.shape import (
     landed_schema,
     types_of,
 )
-from binlogkit.spark.landing.spans import Landed, Span, Spans, begins
+from binlogkit.spark.landing.spans import Landed, Span, Spans
+from binlogkit.spark.landing.summary import Summaries, Summary
 from binlogkit.spark.landing.tables import land_files, opened
 from binlogkit.spark.landing.terms import Terms, said_of
 from binlogkit.spark.landing.waiting import Waiting, is_there
@@ -47,7 +48,6 @@ from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, Written, by_f
 from binlogkit.spark.masks import Masks
 from binlogkit.spark.options import ScanOptions
 from binlogkit.spark.renames import follow
-from binlogkit.spark.splits.commits import file_number
 from binlogkit.spark.splits.plan import Scan, Split
 
 #: The approximate bytes of logs that land in one batch.
@@ -110,10 +110,13 @@ def land_logs(
         complete = _Complete(out.local / LEDGER, log, journal)
         if complete.noted and not told.left and journal.ended and journal.holds:
             return Arrived(told)
-        parts = _parts(log, out.local / LEDGER)
-        for part in parts:
+        summaries = Summaries(out.local / LEDGER, log, journal.mark)
+        plain = journal.ended and journal.holds and not read_waiting(out, journal.read()[2])
+        summary, rest = (plain and summaries.read()) or (Summary(), summaries.parts())
+        for part in rest:
             if part.unreadable is not None and log.options.on_damage == "stop":
                 raise part.unreadable
+        parts = [*summary.parts, *rest]
         # By names that DDL tells and changes.
         named = bool(terms.tables or terms.exclude or terms.masks.masks)
         joined = Joined(parts, log.options, size=task_bytes, happening=named)
@@ -121,18 +124,22 @@ def land_logs(
         masks = follow(terms.masks, joined)
         generations = _generations(joined, terms.wanted, masks, out)
         names = {carrier.name: _place(carrier.location or carrier.name) for carrier in log.carriers}
+        for part in summary.parts:  # it is none of the logs
+            names.pop(part.names[0], None)
         asked = ScanOptions((), kind="changelog", on_damage=log.options.on_damage, **_opening(log))
         scan = Scan(asked, replace(log.options, catalog=None), (log.files[0], log.files[-1]))
         job = Job(scan, out, mark, terms.wanted, masks, generations, file_bytes)
         arrived, batches, tried = Arrived(told), 0, set[Waiting]()
         if not journal.holds:
-            before, now = journal.change()
-            arrived.changed.extend(said_of(before, now, joined.schemas))
+            terms_before, now = journal.change()
+            arrived.changed.extend(said_of(terms_before, now, joined.schemas))
         while True:
             last, done, known = journal.read()
             journal.check()
             number = last + 1 if done else last
-            spans = Spans(parts, joined, Landed(s for s in known if s.batch < number), names)
+            before = (span for span in known if span.batch < number)
+            landed = Landed(before, (summary.batch, summary.gtids))
+            spans = Spans(parts, joined, landed, names)
             if not done:
                 batch = [span for span in known if span.batch == number]
             else:
@@ -144,6 +151,8 @@ def land_logs(
                     waiting = [one for one in waiting if not one.lost]
                     if not told.left and not waiting:
                         complete.note()
+                    if not waiting:
+                        summaries.write(summary, rest, known, landed)
                     return replace(arrived, batches=batches, waiting=waiting)
                 if log.options.on_damage == "stop":
                     spans.check(batch)
@@ -326,44 +335,6 @@ def _opening(log: Log) -> dict[str, Any]:
     """The arguments with which a task opens the logs again."""
     keys = log.carriers[0].keys
     return {"keyring": keys.keyring, "key_file": keys.key_file}
-
-
-# ---- the logs and their parts --------------------------------------------------------------------
-
-
-def _parts(log: Log, ledger: Path) -> list[Part]:
-    """The parts of all logs in the ledger.
-
-    Purged logs still contribute table definitions, prepared transactions and what became of those,
-    unless they are there in another place. Each stands before the later logs of its server.
-    """
-    index, tables = Index(ledger), ["transactions"]
-    gone = index.besides(log.carriers, tables, later=True)
-    there = [*index.parts(log.carriers, log.options, tables, later=True)]
-    known = [part for part in gone if part.head is not None]
-    found = list(there)
-    for part in reversed(known):
-        if not any(begins(one, part) for one in there):
-            found.insert(_place_of(part, found), part)
-    return found
-
-
-def _place_of(gone: Part, parts: Sequence[Part]) -> int:
-    """Before which part of the same server a purged log stands: else after its last, else first."""
-    place, (server, *begun) = 0, _begun(gone)
-    for i, part in enumerate(parts):
-        own = _begun(part)
-        if own[0] == server:
-            if list(own[1:]) > begun:
-                return i
-            place = i + 1
-    return place
-
-
-def _begun(part: Part) -> tuple[int, int, int]:
-    """Which server wrote a log, when it began, and its number."""
-    head = part.head
-    return (-1, 0, 0) if head is None else (head.server_id, head.begun, file_number(part.names[-1]))
 
 
 def _generations(joined: Joined, wanted: Filters, masks: Masks, out: Place) -> Generations:

@@ -58,17 +58,22 @@ class Span:
         return self.server_id, self.begun, file_number(self.file)
 
 
-class Landed:
-    """What has landed: the spans of earlier batches."""
+_NOTHING = (0, GtidSet())
 
-    def __init__(self, spans: Iterable[Span]) -> None:
+
+class Landed:
+    """What has landed: the spans of earlier batches; ``known``: a batch, and the GTIDs up to it."""
+
+    def __init__(self, spans: Iterable[Span], known: tuple[int, GtidSet] = _NOTHING) -> None:
         self._alike: dict[tuple[int, int], list[Span]] = {}
-        ledger = GtidLedger()
+        batch, gtids = known
+        ledger = GtidLedger(gtids)
         for span in spans:
             if span.again is not None:
                 continue
             self._alike.setdefault((span.server_id, span.begun), []).append(span)
-            ledger.add_set(GtidSet.parse(span.gtids))
+            if span.batch > batch:
+                ledger.add_set(GtidSet.parse(span.gtids))
         self._gtids = ledger.to_set()
 
     def of(self, part: Part) -> list[Span]:

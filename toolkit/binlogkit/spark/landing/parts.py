@@ -1,0 +1,49 @@
+"""The parts of all logs in a landing's ledger, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+
+from binlogkit.log import Log
+from binlogkit.log.index import Index, Part
+from binlogkit.sources.carriers import Carrier
+from binlogkit.spark.landing.spans import begins
+from binlogkit.spark.splits.commits import file_number
+
+
+def parts_beside(
+    index: Index, log: Log, carriers: Sequence[Carrier], apart: Container[str] = ()
+) -> list[Part]:
+    """The parts of the ledger, but for those of the keys ``apart``; ``carriers``: of the log, those
+    that these are not of.
+
+    Purged logs still contribute table definitions, prepared transactions and what became of those,
+    unless they are there in another place. Each stands before the later logs of its server.
+    """
+    tables = ["transactions"]
+    gone = index.besides(log.carriers, tables, later=True, apart=apart)
+    there = [*index.parts(carriers, log.options, tables, later=True)]
+    known = [part for part in gone if part.head is not None]
+    found = list(there)
+    for part in reversed(known):
+        if not any(begins(one, part) for one in there):
+            found.insert(_place_of(part, found), part)
+    return found
+
+
+def _place_of(gone: Part, parts: Sequence[Part]) -> int:
+    """Before which part of the same server a purged log stands: else after its last, else first."""
+    place, (server, *begun) = 0, _begun(gone)
+    for i, part in enumerate(parts):
+        own = _begun(part)
+        if own[0] == server:
+            if list(own[1:]) > begun:
+                return i
+            place = i + 1
+    return place
+
+
+def _begun(part: Part) -> tuple[int, int, int]:
+    """Which server wrote a log, when it began, and its number."""
+    head = part.head
+    return (-1, 0, 0) if head is None else (head.server_id, head.begun, file_number(part.names[-1]))

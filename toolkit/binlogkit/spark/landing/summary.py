@@ -1,0 +1,258 @@
+"""What all logs that have landed say together, so that a landing need not read and join each.
+
+A summary stands for the logs of the ledger that have landed whole and are followed by another one
+of their server: of each server it is one part (log/index/part.py), with the statements and table
+maps from which the tables follow as these logs left them, and the logs' GTIDs. It is kept beside
+the ledger, and follows from it: it counts while the ledger has all parts that it names, under the
+same names, of the same journal. If it does not count, or logs come that do not follow those that it
+stands for, all logs are joined anew, and so is the next summary.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from binlogkit.errors import BinlogKitError, WriteError
+from binlogkit.events.gtid_set import GtidSet
+from binlogkit.events.table_map import TableMap
+from binlogkit.frames.fields.field import to_table
+from binlogkit.frames.fields.ledger import INDEX
+from binlogkit.log import Log
+from binlogkit.log.index import Index, Part
+from binlogkit.log.index.extent import Extent
+from binlogkit.log.index.part import Said, Wrote
+from binlogkit.log.index.stamps import place_of
+from binlogkit.log.index.stored import definition_record, read_gtids, read_said
+from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.series import Head, split_name
+from binlogkit.sources.carriers.carrier import reason_of
+from binlogkit.spark.landing.parts import parts_beside
+from binlogkit.spark.landing.spans import Landed, Span
+
+_FILE, _FACTS, _VERSION = "summary.parquet", b"binlogkit:summary", 1
+_LEAST = 8  # logs for which a summary is written anew
+#: A server's logs: their folder, their stem, the server's id, the source's name if it has one.
+Group: TypeAlias = tuple[str, str, int, "str | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """``keys``: the parts of the index that it stands for; ``parts``: one of each server;
+    ``gtids``: of all spans up to ``batch``."""
+
+    keys: frozenset[str] = frozenset()
+    parts: tuple[Part, ...] = ()
+    gtids: GtidSet = field(default_factory=GtidSet)
+    batch: int = 0
+
+
+class Summaries:
+    """The summary beside a ledger, for a landing of some logs; ``mark``: the journal's."""
+
+    def __init__(self, ledger: Path, log: Log, mark: str) -> None:
+        self._path, self._log = ledger / _FILE, log
+        self._index = Index(ledger)
+        told = json.dumps([_VERSION, mark, log.options.source])
+        self._stamp = hashlib.sha256(told.encode()).hexdigest()
+        known = self._index.known.values()
+        self._places = {key: [s.place for s in of] for parts in known for key, of in parts.items()}
+
+    def read(self) -> tuple[Summary, list[Part]] | None:
+        """The summary, and the parts of the other logs in order, which follow it; None if it does
+        not count for these logs."""
+        found = self._read()
+        if found is None or not all(one.name == place_of(one) for one in self._log.carriers):
+            return None
+        apart = {place for key in found.keys for place in self._places[key]}
+        rest = [one for one in self._log.carriers if place_of(one) not in apart]
+        if not rest:
+            return None
+        parts = parts_beside(self._index, self._log, rest, found.keys)
+        return None if grouped([*found.parts, *parts]) is None else (found, parts)
+
+    def parts(self) -> list[Part]:
+        """The parts of all logs in order."""
+        return parts_beside(self._index, self._log, self._log.carriers)
+
+    def write(
+        self, before: Summary, parts: Iterable[Part], spans: Sequence[Span], landed: Landed
+    ) -> None:
+        """Write the summary of a landing that has ended; ``parts``: those besides ``before``,
+        ``spans``: of the journal. WriteError."""
+        groups = grouped([*before.parts, *parts])
+        if groups is None or not all(one.name == place_of(one) for one in self._log.carriers):
+            return
+        keys = {places[0]: key for key, places in self._places.items() if len(places) == 1}
+        known = {id(part) for part in before.parts}
+        chosen, made = set[str](), list[Part]()
+        for own in groups.values():
+            old = [part for part in own if id(part) in known]
+            new = _closed(own[len(old) :], keys, landed)
+            chosen |= {keys[part.names[0]] for part in new}
+            made += [_united([*old, *new])] if old or new else []
+        if len(chosen) < _LEAST:
+            return
+        batch = max((span.batch for span in spans), default=0)
+        self._write(Summary(before.keys | chosen, tuple(made), landed.gtids_besides(()), batch))
+
+    # ---- the file -----------------------------------------------------------------------------
+
+    def _read(self) -> Summary | None:
+        try:
+            table = pq.read_table(self._path)
+            told = json.loads(table.schema.metadata[_FACTS])
+            if told["stamp"] != self._stamp or not self._places.keys() >= set(told["keys"]):
+                return None
+            said: dict[str, list[dict[str, Any]]] = {}
+            for record in table.to_pylist():
+                said.setdefault(record.pop("part"), []).append(record)
+            parts = tuple(
+                _part(one, read_said(said.get(str(i), ()))) for i, one in enumerate(told["parts"])
+            )
+            gtids = read_gtids(told["gtids"])
+            return Summary(frozenset(told["keys"]), parts, gtids, int(told["batch"]))
+        except (OSError, pa.ArrowException, BinlogKitError, KeyError, ValueError, TypeError):
+            return None  # all logs are joined
+
+    def _write(self, summary: Summary) -> None:
+        told = {
+            "stamp": self._stamp, "keys": sorted(summary.keys), "batch": summary.batch,
+            "gtids": str(summary.gtids), "parts": [_record(part) for part in summary.parts],
+        }  # fmt: skip
+        records = (
+            {"part": str(i), **definition_record(said)}
+            for i, part in enumerate(summary.parts)
+            for said in part.said
+        )
+        table = to_table(records, INDEX["definitions"])
+        made = self._path.with_name(f"{_FILE}.{uuid.uuid4().hex}")
+        try:
+            pq.write_table(
+                table.replace_schema_metadata({_FACTS: json.dumps(told)}), made, compression="zstd"
+            )
+            made.replace(self._path)
+        except OSError as exc:
+            with suppress(OSError):
+                made.unlink(missing_ok=True)
+            raise WriteError(str(self._path.parent), reason_of(exc)) from exc
+
+
+def _record(part: Part) -> dict[str, Any]:
+    assert part.head is not None
+    previous = part.head.previous
+    return {
+        "head": asdict(replace(part.head, previous=None)),
+        "previous": None if previous is None else str(previous),
+        "events": part.events, "transactions": part.transactions, "gtids": str(part.gtids),
+        "intact": str(part.intact), "next_name": part.next_name, "rotated": part.rotated,
+        "wrote": [asdict(one) for one in part.wrote],
+    }  # fmt: skip
+
+
+def _part(told: Mapping[str, Any], said: Iterable[Said]) -> Part:
+    previous = told["previous"]
+    head = replace(
+        Head(**told["head"]), previous=None if previous is None else read_gtids(previous)
+    )
+    return Part(
+        (head.name,), head=head, events=told["events"], transactions=told["transactions"],
+        said=tuple(said), wrote=tuple(Wrote(**one) for one in told["wrote"]),
+        gtids=read_gtids(told["gtids"]), intact=read_gtids(told["intact"]),
+        next_name=told["next_name"], rotated=told["rotated"], extent=Extent(plain=True),
+    )  # fmt: skip
+
+
+# ---- what it is made of ------------------------------------------------------------------------
+
+
+def grouped(parts: Iterable[Part]) -> dict[Group, list[Part]] | None:
+    """The parts of each server, in order; None if it is not plain which server's they are, or one
+    does not follow the one before it."""
+    found: dict[Group, list[Part]] = {}
+    for part in parts:
+        head = part.head
+        if head is None or head.relay or len(part.names) > 1 or part.unreadable is not None:
+            return None
+        folder, stem, number = split_name(part.names[0])
+        if number is None:
+            return None
+        own = found.setdefault((folder, stem, head.server_id, head.source), [])
+        if own and _begun(own[-1]) >= _begun(part):
+            return None
+        own.append(part)
+    apart = {(folder, stem) for folder, stem, *_ in found}, {server for *_, server, _ in found}
+    return found if all(len(one) == len(found) for one in apart) else None
+
+
+def _begun(part: Part) -> int:
+    return split_name(part.names[0])[2] or 0
+
+
+def _closed(parts: Sequence[Part], keys: Mapping[str, str], landed: Landed) -> Sequence[Part]:
+    """The first parts of one server that no later landing needs: without its last log."""
+    prepared, end = set[str](), 0
+    for i, part in enumerate(parts[:-1]):
+        ended = max((span.end for span in landed.of(part)), default=0)
+        if part.names[0] not in keys or not ended == part.extent.ended == part.transactions:
+            break
+        prepared = prepared - part.decided.keys() | part.prepared.keys()
+        end = end if prepared else i + 1
+    return parts[:end]
+
+
+def _united(parts: Sequence[Part]) -> Part:
+    """Parts of one server as one, with what tables and GTIDs follow from."""
+    gtids, intact = GtidLedger(), GtidLedger()
+    for part in parts:
+        gtids.add_set(part.gtids)
+        intact.add_set(part.intact)
+    told = enumerate(_needed(parts))
+    numbered = [replace(one, event=i, tx=None) for i, one in told]
+    last = parts[-1]
+    return Part(
+        last.names, head=last.head, events=sum(part.events for part in parts),
+        transactions=sum(part.transactions for part in parts),
+        said=tuple(one for one in numbered if isinstance(one, Said)),
+        wrote=tuple(one for one in numbered if isinstance(one, Wrote)),
+        gtids=gtids.to_set(), intact=intact.to_set(), next_name=last.next_name,
+        rotated=last.rotated, extent=Extent(plain=True),
+    )  # fmt: skip
+
+
+def _needed(parts: Iterable[Part]) -> Iterator[Said | Wrote]:
+    """All statements, the table maps that may show something new after them, and of writes the
+    first of each table."""
+    version: str | None = None
+    maps, wrote = set[object](), set[tuple[str, str]]()
+    told: list[Said | Wrote] = []
+    for part in parts:
+        own: list[Said | Wrote] = [*part.said, *part.wrote]
+        told += sorted(own, key=attrgetter("event"))
+    for one in told:
+        if isinstance(one, Wrote):
+            if (one.db, one.table) in wrote:
+                continue
+            wrote.add((one.db, one.table))
+        elif isinstance(one.body, TableMap):
+            body = one.body
+            content = body.db, body.table, body.types, body.metadata, body.nullable, body.optional
+            if content in maps:
+                continue
+            maps.add(content)
+        elif one.body == version:
+            continue
+        else:
+            version = one.body if isinstance(one.body, str) else version
+            maps.clear()
+        yield one
