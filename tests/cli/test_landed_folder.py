@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import binlogkit as bk
+from binlogkit.errors import UsageError
 from binlogkit_fixtures import golden
 from tests.cli.conftest import Ran
 from tests.spark.landing.landings import land
@@ -112,6 +114,8 @@ def test_an_index_and_a_landing_have_folders_of_their_own(run: Run, tmp_path: Pa
     before = {*(tmp_path / "lake").iterdir()}
     done = run("index", *INCIDENT.binlogs, "--out", tmp_path / "lake")
     assert (done.status, "is a landing, which has its own index" in done.err) == (2, True)
+    with pytest.raises(UsageError, match="is a landing, which has its own index"):
+        bk.index(INCIDENT.binlogs, tmp_path / "lake")
     assert {*(tmp_path / "lake").iterdir()} == before
     assert run("index", *INCIDENT.binlogs, "--out", tmp_path / "index").status == 0
     done = run("land", *INCIDENT.binlogs, "--out", tmp_path / "index")

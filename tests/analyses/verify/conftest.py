@@ -76,18 +76,18 @@ def series(tmp_path: Path) -> list[Path]:
     return write_series(tmp_path)
 
 
-def write_series(folder: Path) -> list[Path]:
-    """Write three logs of one server, 20 transactions each, as rotation leaves them."""
+def write_series(folder: Path, logs: int = 3, each: int = 20) -> list[Path]:
+    """Write logs of one server as rotation leaves them; ``each``: transactions of one."""
     events = pieces_of((DATA / "8.0-row-full/keys/binlog.000001").read_bytes())
     starts = [i for i, piece in enumerate(events) if piece.type == "GTID_LOG_EVENT"]
     paths = []
-    for n in range(3):
-        part = events[starts[20 * n] : starts[20 * n + 20]]
+    for n in range(logs):
+        part = events[starts[each * n] : starts[each * n + each]]
         for i, piece in enumerate(p for p in part if p.type == "GTID_LOG_EVENT"):
             at = 19 + 26
             piece.data[at : at + 16] = i.to_bytes(8, "little") + (i + 1).to_bytes(8, "little")
         head, previous = events[0], Piece(bytearray(events[1].data[:19]), events[1].type)
-        previous.data += previous_gtids(20 * n)
+        previous.data += previous_gtids(each * n)
         rotate = Piece(bytearray(events[-1].data[:27]), "ROTATE_EVENT")
         rotate.data += f"binlog.{n + 2:06}".encode()
         path = folder / f"binlog.{n + 1:06}"

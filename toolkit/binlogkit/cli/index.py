@@ -9,7 +9,6 @@ import click
 from binlogkit.cli.engine import engine_options, spark_of
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import input_options, open_stored
-from binlogkit.cli.sources import refuse_in_landing
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, complain, note
 from binlogkit.log.index import Index
@@ -30,9 +29,9 @@ def command(out: str, **arguments: Any) -> int:
     arrow_without_pandas()
     from binlogkit.spark.indexing import index_logs
 
-    refuse_in_landing(out)
+    kept = Index(out)
     log, storage = open_stored(arguments)
-    spark = spark_of(arguments, log.carriers, lambda: Index(out).unknown(log.carriers))
+    spark = spark_of(arguments, log.carriers, lambda: kept.unknown(log.carriers))
     told = index_logs(spark, log.carriers, out, storage)
     note(f"{told.knew} logs known, {told.read} read")
     for file, reason in told.left.items():

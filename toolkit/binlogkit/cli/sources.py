@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.errors import InputError, UsageError
+from binlogkit.log.index.batches import is_landing
 
 if TYPE_CHECKING:
     from binlogkit.spark.landing import Landing
@@ -32,7 +33,7 @@ def landing_of(arguments: dict[str, Any]) -> Landing | None:
     files, ledger = arguments["files"], arguments.pop("ledger")
     options = pairs_of(arguments.pop("target_options"))
     in_store = ledger is not None or bool(options)
-    if len(files) != 1 or not (in_store or _is_landing(files[0])):
+    if len(files) != 1 or not (in_store or is_landing(Path(files[0]))):
         return None
     from binlogkit.spark.landing import Landing
 
@@ -50,10 +51,6 @@ def pairs_of(given: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _is_landing(path: str) -> bool:
-    return (Path(path) / "landings" / "_delta_log").is_dir()
-
-
 def only(arguments: Mapping[str, Any], *allowed: str) -> None:
     """UsageError: an option was given that a landing, or Spark, has no use for."""
     plain = {"files", "on_damage", "duplicates", *allowed}
@@ -65,17 +62,10 @@ def only(arguments: Mapping[str, Any], *allowed: str) -> None:
 
 def refuse_landings(files: Sequence[str]) -> None:
     """UsageError: the folder of a landing is named where only logs give the answer."""
-    for path in filter(_is_landing, files):
+    for path in (path for path in files if is_landing(Path(path))):
         command = click.get_current_context().command.name or ""
         why = _WHY.get(command, f"{command} reads logs")
         raise UsageError(f"{path} is a landing: {why}. {_remedy(path)}{_INSTEAD}")
-
-
-def refuse_in_landing(out: str) -> None:
-    """UsageError: an index is to be made among the tables of a landing, which keeps its own and
-    erases rows there only."""
-    if _is_landing(out):
-        raise UsageError(f"{out} is a landing, which has its own index: give another folder")
 
 
 def _remedy(path: str) -> str:

@@ -167,14 +167,15 @@ def index(
     """Index logs into the folder ``out``, as ``binlogkit index`` does (docs/indexing.md).
 
     ``source``, ``keyring``, ``key_file``, ``storage_options``: as for :func:`binlogkit.open`. Only
-    logs that are new to the folder, or have changed, are read. Errors: InputError, EmptyInputError,
-    WriteError.
+    logs that are new to the folder, or have changed, are read. Errors: UsageError (``out`` is a
+    landing), InputError, EmptyInputError, WriteError.
     """
     from binlogkit.log.index import Index
 
+    kept = Index(out)
     opening: dict[str, Any] = {"keyring": keyring, "key_file": key_file}
     log = open_log(source, storage_options=storage_options, **opening)
-    return Index(out).update(log.carriers, log.options)
+    return kept.update(log.carriers, log.options)
 
 
 def catalog_of(

@@ -47,7 +47,7 @@ def index(
     for a task; ``queries``: whether to keep the first statement of each transaction; ``keyring``,
     ``key_file``, ``storage_options``: as there. The driver reads only both ends of each log, or a
     store's listing. Relay logs that share a transaction belong together; the driver reads those
-    itself. Errors: InputError, EmptyInputError, WriteError.
+    itself. Errors: UsageError (``out`` is a landing), InputError, EmptyInputError, WriteError.
     """
     named = paths if isinstance(paths, (str, Path)) else list(paths)
     storage = given_options(storage_options)

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from binlogkit.errors import WriteError
+from binlogkit.errors import UsageError, WriteError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log.index.filter_files import read_filters, write_filters
@@ -45,13 +45,22 @@ BATCH_BYTES = 64 << 20
 Batches: TypeAlias = dict[str, dict[str, list[Stamp]]]
 
 
+def is_landing(folder: Path) -> bool:
+    """Whether a folder is that of a landing (spark/landing)."""
+    return (folder / "landings" / "_delta_log").is_dir()
+
+
 class BatchFolder:
-    """The batches in a ``folder``, which need not exist yet.
+    """The batches in a ``folder``, which need not exist yet. UsageError: it is a landing, whose own
+    index is in a folder of it; rows are erased there only.
 
     ``known``: the valid ones; ``whole``: whether it is an index of this version with all its files.
     """
 
     def __init__(self, folder: Path) -> None:
+        if is_landing(folder):
+            told = "is a landing, which has its own index: give another folder"
+            raise UsageError(f"{folder} {told}")
         self.folder = folder
         self.known: Batches = {}
         self.whole = False

@@ -1,0 +1,182 @@
+"""A landing behind landed logs reads their summary, and lands what it would land without it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from binlogkit.log import open_log
+from binlogkit.spark.landing import summary
+from binlogkit.spark.landing.journal import read_terms
+from binlogkit.spark.landing.store import place_of
+from binlogkit.spark.landing.summary import Summaries
+from binlogkit.spark.landing.tables import opened
+from binlogkit.spark.landing.terms import Terms
+from binlogkit.spark.masks import parse_masks
+from binlogkit_fixtures import golden
+from tests.analyses.verify.conftest import write_series
+from tests.spark.landing.landings import land, landed
+
+LOGS, EACH = 6, 10
+
+
+@pytest.fixture(autouse=True)
+def of_few_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summary, "_LEAST", 1)
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> list[Path]:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    return write_series(folder, LOGS, EACH)
+
+
+@pytest.fixture
+def whole(logs: list[Path], tmp_path: Path) -> dict[str, list[dict[str, Any]]]:
+    land(logs, tmp_path / "whole")
+    found = landed(tmp_path / "whole")
+    assert found
+    return found
+
+
+def counts(out: Path, logs: Sequence[Path]) -> tuple[int, int] | None:
+    """For how many logs a summary stands, and how many others are joined to it; None if it does not
+    count."""
+    table = opened(place_of(out) / "landings")
+    assert table is not None
+    found = Summaries(out / "ledger", open_log(logs), str(table.metadata().id)).read()
+    return None if found is None else (len(found[0].keys), len(found[1]))
+
+
+@pytest.mark.parametrize("terms", [None, Terms(exclude=("keyed.pk",))], ids=["all", "some"])
+def test_logs_that_come_one_by_one_land_as_all_at_once(
+    terms: Terms | None, logs: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "lake"
+    for n in range(1, LOGS + 1):
+        land(logs[:n], out, terms)
+        assert counts(out, logs[:n]) == ((n - 1, 1) if n > 1 else None)
+    land(logs, tmp_path / "whole", terms)
+    assert landed(out) == landed(tmp_path / "whole")
+    assert len(read_terms(place_of(out))) == 1
+
+
+def test_a_mask_holds_for_what_the_summary_says_of_its_column(
+    logs: list[Path], tmp_path: Path
+) -> None:
+    out, terms = tmp_path / "lake", Terms(masks=parse_masks(["keyed.pk.name=drop"]))
+    land(logs[:3], out, terms)
+    assert counts(out, logs) == (2, LOGS - 2)
+    land(logs, out, terms)
+    land(logs, tmp_path / "whole", terms)
+    assert landed(out) == landed(tmp_path / "whole")
+    found = landed(out)["keyed/pk"]
+    assert found and not any("name" in row for row in found)
+
+
+def test_purged_logs_are_in_it(logs: list[Path], whole: dict[str, Any], tmp_path: Path) -> None:
+    out = tmp_path / "lake"
+    land(logs[:4], out)
+    for log in logs[:4]:
+        log.unlink()
+    assert counts(out, logs[4:]) == (3, 1 + LOGS - 4)
+    land(logs[4:], out)
+    assert landed(out) == whole
+
+
+def test_a_log_that_has_grown_lands_behind_it(
+    logs: list[Path], whole: dict[str, Any], tmp_path: Path
+) -> None:
+    out, last = tmp_path / "lake", logs[3]
+    data = last.read_bytes()
+    last.write_bytes(data[: len(data) // 2])
+    land(logs[:4], out)
+    last.write_bytes(data)
+    assert counts(out, logs[:4]) == (3, 1)
+    land(logs[:4], out)
+    land(logs, out)
+    assert landed(out) == whole
+
+
+def test_it_does_not_count_before_late_logs(
+    logs: list[Path], whole: dict[str, Any], tmp_path: Path
+) -> None:
+    out = tmp_path / "lake"
+    early = [*logs[:3], *logs[4:]]
+    land(early, out)
+    assert counts(out, early) == (LOGS - 2, 1)
+    assert counts(out, logs) is None
+    land(logs, out)
+    assert counts(out, logs) == (LOGS - 1, 1)
+    assert landed(out) == whole
+
+
+def test_it_does_not_count_once_a_log_is_another(logs: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "lake"
+    land(logs, out)
+    before = landed(out)
+    data = logs[1].read_bytes()
+    logs[1].write_bytes(data[: len(data) // 2])
+    assert counts(out, logs) == (LOGS - 1, 1)  # the ledger has not seen it yet
+    assert not land(logs, out, on_damage="report").rows
+    assert landed(out) == before
+
+
+@pytest.mark.parametrize("how", ["gone", "cut", "of another landing"])
+def test_without_it_all_logs_are_joined(
+    how: str, logs: list[Path], whole: dict[str, Any], tmp_path: Path
+) -> None:
+    out = tmp_path / "lake"
+    land(logs[:5], out)
+    file = out / "ledger" / "summary.parquet"
+    if how == "gone":
+        file.unlink()
+    elif how == "cut":
+        file.write_bytes(file.read_bytes()[:-9])
+    else:
+        shutil.copy(tmp_path / "whole" / "ledger" / file.name, file)
+    assert counts(out, logs) is None
+    land(logs, out)
+    assert landed(out) == whole
+    assert counts(out, logs) == (LOGS - 1, 1)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_landing_that_dies_where_it_is_written(
+    before: bool,
+    logs: list[Path],
+    whole: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out, written = tmp_path / "lake", Summaries.write
+    land(logs[:3], out)
+
+    def dies(*given: Any) -> None:
+        if not before:
+            written(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Summaries, "write", dies)
+        with pytest.raises(KeyboardInterrupt):
+            land(logs[:5], out)
+    assert counts(out, logs[:5]) == ((2, 3) if before else (4, 1))
+    land(logs, out)
+    assert landed(out) == whole
+
+
+def test_logs_with_open_xa_transactions_are_not_in_it(tmp_path: Path) -> None:
+    logs = [*golden.case("8.0-row-durable", "restarts").binlogs]
+    out = tmp_path / "lake"
+    land(logs[:2], out)
+    assert counts(out, logs[:2]) is None  # the second one decides what the first one prepared
+    land(logs, out)
+    assert counts(out, logs) == (2, 1)
+    land(logs, tmp_path / "whole")
+    assert landed(out) == landed(tmp_path / "whole")
