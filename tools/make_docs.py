@@ -179,6 +179,7 @@ def _type(field: Field) -> str:
         "cells": "list of structs: column, state, bytes, text",
         "list<item>": "list of items",
         "list<reference>": "list of references",
+        "list<check>": "list of checks",
     }
     shown = words.get(field.type, field.type.replace("list<", "list of ").removesuffix(">"))
     return f"{shown}, null" if field.nullable else shown

@@ -226,6 +226,7 @@ _TYPES: dict[str, Schema] = {
     "list<string>": {"type": "array", "items": _TEXT},
     "list<item>": {"type": "array", "items": {"$ref": "#/$defs/item"}},
     "list<reference>": {"type": "array", "items": {"$ref": "#/$defs/reference"}},
+    "list<check>": {"type": "array", "items": {"$ref": "#/$defs/check"}},
 }
 
 
@@ -481,13 +482,25 @@ def _plan() -> Schema:
     }
     names = {"type": "array", "items": _TEXT}
     reference = {"db": _TEXT, "table": _TEXT, "columns": names, "referenced": names}
+    check = {
+        **reference,
+        "parent_db": _TEXT,
+        "parent_table": _TEXT,
+        "written": {"type": "boolean"},
+    }
     return _record(
         "plan",
         "One element of Log.undo() and Log.redo(): which statement takes a change back, or makes "
         "it again.",
         PLANS,
         {"kind": texts(OPS)},
-        **{"$defs": {"item": objects(item), "reference": objects(reference)}},
+        **{
+            "$defs": {
+                "item": objects(item),
+                "reference": objects(reference),
+                "check": objects(check),
+            }
+        },
     )
 
 

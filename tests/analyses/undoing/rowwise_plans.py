@@ -36,7 +36,13 @@ def plans_of(
         plan: Row = {"step": -row["seq"] if backwards else row["seq"]}
         plan |= {name: row[name] for name in names}
         plan |= {"kind": OPPOSITE[op] if backwards else op, "set": [], "keep": [], "where": []}
-        plan |= {"unreferred": [], "limit_one": False, "refused": None, "skipped": False}
+        plan |= {
+            "unreferred": [],
+            "unchecked": [],
+            "limit_one": False,
+            "refused": None,
+            "skipped": False,
+        }
         plan |= {"later": [], "note": None}
         try:
             if row["tx"] in outcomes:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Database, table, insert, update or delete, and a column that an update sets, else nothing.
 Acted = tuple[str, str, str, str]
+#: In place of insert, update or delete: the server checks no foreign key for some statement.
+UNCHECKED = "unchecked"
 _EVENT = ("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "EVENT_MANIPULATION")
 _NAMES = ("TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME")
 _COLUMN, _REFERENCED = (tuple(f"k.{of}{name}" for name in _NAMES) for of in ("", "REFERENCED_"))
@@ -96,12 +98,14 @@ def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, m
     """
     deleted = sorted({(db, table) for db, table, kind, _ in acted if kind == "delete"})
     updated = sorted({(db, table, column) for db, table, _, column in acted if column})
-    written = sorted({(db, table) for db, table, kind, _ in acted if kind != "delete"})
+    written = sorted({(db, table) for db, table, kind, _ in acted if kind in ("insert", "update")})
+    unchecked = sorted({(db, table) for db, table, kind, _ in acted if kind == UNCHECKED})
     acts = {rule: f" AND c.{rule} IN {_ACTS}" if minded else "" for rule in _RULES}
     found = [
         *([among(_REFERENCED[:2], deleted) + acts["DELETE_RULE"]] if deleted else []),
         *([among(_REFERENCED, updated) + acts["UPDATE_RULE"]] if updated else []),
         *([among(_COLUMN[:2], written)] if written and not minded else []),
+        *(among(names[:2], unchecked) for names in (_COLUMN, _REFERENCED) if unchecked),
     ]
     if not found:
         return ""
@@ -127,7 +131,10 @@ def trigger_lines(acted: Collection[Acted]) -> str:
     """The lines that look for triggers that these statements fire."""
     if not acted:
         return ""
-    events = ((db, table, kind.upper()) for db, table, kind in sorted({one[:3] for one in acted}))
+    events = (
+        (db, table, kind.upper())
+        for db, table, kind in sorted({one[:3] for one in acted if one[2] != UNCHECKED})
+    )
     name = "CONCAT_WS('.', TRIGGER_SCHEMA, TRIGGER_NAME)"
     found = (
         f"SET @bk_triggers = (SELECT GROUP_CONCAT({name} ORDER BY 1 SEPARATOR ', ') FROM "

@@ -46,6 +46,8 @@ READ = (
 #: Counts the rows of the same table that refer to the row of the next statement, which cannot look
 #: for them itself (error 1093); and the condition that there are none.
 _OWN = "@bk_referring"
+#: Around a statement for which the server must not check foreign keys.
+CHECKS = "SET SESSION foreign_key_checks = {};"
 _LOCKED = " LOCK IN SHARE MODE"  # as they are now, not as when the transaction began
 
 
@@ -64,8 +66,8 @@ def plan_lines(plan: Plan, number: int) -> tuple[list[str], str | None]:
     lines += [f"{part};" for read in (own, before) for part in prepared(read) if part]
     if len(text) > LONG_STATEMENT:
         lines.append(comment(f"{len(text)}{TOO_LONG}"))
-    lines += [f"{part};" for part in prepared(text)]
-    lines.append(f"{number}".join(COUNTED))
+    run = [*(f"{part};" for part in prepared(text)), f"{number}".join(COUNTED)]
+    lines += [CHECKS.format(0), *run, CHECKS.format(1)] if plan.get("unchecked") else run
     if referring := plan.get("unreferred"):
         alone = "".join(f" AND {term}" for term in unreferred(table, referring))
         parts = "".join(map(str, counts_guarded(table, [_where(plan)], [alone])))
@@ -73,6 +75,29 @@ def plan_lines(plan: Plan, number: int) -> tuple[list[str], str | None]:
     if after:
         lines += [*(f"{part};" for part in prepared(after)), f"{number}".join(READ)]
     return lines, None
+
+
+def last_checks(plan: Plan) -> Iterator[str]:
+    """The lines at the end that count the references which dangle by the keys that the server did
+    not check for a plan's statement."""
+    for check in plan.get("unchecked") or ():
+        items = {i["column"].lower(): i for i in plan["set" if check["written"] else "where"]}
+        given = [items[c.lower()] for c in check["columns" if check["written"] else "referenced"]]
+        values = [_in_column(i["column"], i["value"], i["type"]) for i in given]
+        child, parent = (
+            " AND ".join(f"{quoted(c)} = {v}" for c, v in zip(check[side], values, strict=True))
+            for side in ("columns", "referenced")
+        )
+        of, to = (
+            f"{quoted(check[f'{side}db'])}.{quoted(check[f'{side}table'])}"
+            for side in ("", "parent_")
+        )
+        dangling = (
+            f"(SELECT COUNT(*) FROM {of} WHERE {child} AND NOT EXISTS (SELECT 1 FROM {to} WHERE "
+            f"{parent}{_LOCKED}){_LOCKED})"
+        )
+        parts = prepared(f"SET @bk_orphans = @bk_orphans + {dangling}")
+        yield from (f"{part};" for part in parts)
 
 
 def statement(plan: Plan) -> str:
@@ -90,6 +115,9 @@ def statement(plan: Plan) -> str:
         identifier(item["column"])
     for name in (*kept_of(plan), *names_of(referring := plan.get("unreferred") or ())):
         identifier(name)
+    for check in plan.get("unchecked") or ():
+        for name in (*names_of([check]), check["parent_db"], check["parent_table"]):
+            identifier(name)
     columns = [quoted(item["column"]) for item in plan["set"]]
     values = [_assigned(item) for item in plan["set"]]
     if not values and kind != "delete":

@@ -31,12 +31,13 @@ from typing import TYPE_CHECKING
 from binlogkit.analyses.undoing.refusals import Refusals
 from binlogkit.reports._literals import comment, identifier, literal
 from binlogkit.reports._references import (
+    UNCHECKED,
     Acted,
     foreign_key_lines,
     reference_lines,
     trigger_lines,
 )
-from binlogkit.reports._statements import Plan, plan_lines, statement
+from binlogkit.reports._statements import Plan, last_checks, plan_lines, statement
 
 if TYPE_CHECKING:
     from binlogkit.analyses.undoing.plans import Chunk
@@ -84,6 +85,7 @@ class Script:
         self.statements = self.refused = self.skipped = self.written = self.later = 0
         self.refusals = Refusals()
         self._acted = set[Acted]()
+        self._checks: list[str] = []
 
     def blocks(self) -> Iterator[bytes]:
         """The lines, many at a time if the plans are those of a log."""
@@ -105,7 +107,8 @@ class Script:
             yield from map(self._plan, self._plans)
         facts = _verdicts(self.statements, self.refused, self.skipped, self.later)
         counts = {"count": self.statements, "refused": self.refused, "written": self.written}
-        ends = {"after": keys["after"], "restored": keys["restored"]}
+        checks = "".join(f"{line}\n" for line in dict.fromkeys(self._checks))
+        ends = {"after": keys["after"] + checks, "restored": keys["restored"]}
         ends["triggers"], ends["keys"] = trigger_lines(self._acted), ""
         ends["refusals"] = "".join(f"{comment(line)}\n" for line in self.refusals.lines())
         known = getattr(self._plans, "known", None)
@@ -128,6 +131,9 @@ class Script:
             names = [i["column"] for i in plan["set"]] if plan["kind"] == "update" else []
             what = (plan["db"], plan["table"], plan["kind"])
             self._acted |= {(*what, name) for name in ["", *names]}
+            if plan.get("unchecked"):
+                self._acted.add((*what[:2], UNCHECKED, ""))
+                self._checks += last_checks(plan)
         return "".join(f"{line}\n" for line in lines).encode("ascii")
 
     def _number(self) -> int:
@@ -138,7 +144,8 @@ class Script:
         from binlogkit.frames.text_columns import LARGE
         from binlogkit.reports._statement_columns import chunk_lines
 
-        if sum(size_of(plans.changes) for _, plans in chunk) > LARGE:  # one row
+        large = sum(size_of(plans.changes) for _, plans in chunk) > LARGE  # one row
+        if large or any(plans.unchecked for _, plans in chunk):
             yield from map(self._plan, in_order([chunk]))
             return
         block, reasons, skipped, written, acted = chunk_lines(chunk, self._number())

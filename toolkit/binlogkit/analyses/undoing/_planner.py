@@ -29,8 +29,10 @@ from binlogkit.analyses.undoing.plans import (
     Reasons,
     no_texts,
 )
+from binlogkit.analyses.undoing.unchecked import Statements, Unchecked
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError, printable
-from binlogkit.frames.schema import OPS, beyond_ascii
+from binlogkit.frames.schema import OPS, beyond_ascii, table_of
 from binlogkit.frames.text_columns import Mask, Part, separated
 from binlogkit.rows.ddl.keys import NO_ACTION
 from binlogkit.rows.schema import Supposition
@@ -107,7 +109,8 @@ class Planner:
     afterwards; ``child``: a table of which unknown rows were deleted by cascade with deleted ones;
     ``referring``: the foreign keys that refer to the table, by which statements could change or
     delete other rows unseen; ``blocked``: the changes that others depend on; ``unlabelled``: ENUM
-    columns without an empty label; ``followed``: rows that are to go back with the table's.
+    columns without an empty label; ``followed``: rows that are to go back with the table's;
+    ``unchecked``: the foreign keys that the server must not check for some statements.
     """
 
     facts: Facts
@@ -120,6 +123,7 @@ class Planner:
     blocked: Blocked | None = None
     unlabelled: Container[str] = ()
     followed: Followed = field(default_factory=Followed)
+    unchecked: Unchecked = field(default_factory=Unchecked)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The plans of a batch as a frame."""
@@ -174,7 +178,11 @@ class Planner:
             reasons.add(every, f"the name of column {self.facts.unnamed} is not known")
         if self.child is not None and op == "delete":
             reasons.add(every, f"unknown rows of {self.child} were deleted with it")
-        struck = list(draft.struck(self.referring, self.followed, batch["seq"].to_numpy()))
+        seqs = batch["seq"].to_numpy()
+        checks = self.unchecked.checks(draft.statements(table_of(batch), seqs), self.followed)
+        free = _any((rows for _, rows in checks), every)  # no foreign key acts on these
+        told = draft.struck(self.referring, self.followed, seqs)
+        struck = [(key, rows & ~free) for key, rows in told]
         for key, rows in struck:
             if key.rows == STAYED:
                 child = printable(".".join(key.child))
@@ -182,7 +190,7 @@ class Planner:
                     rows, f"rows of {child} may have had its value before, and would change along"
                 )
         if self.followed.lost:
-            reasons.add(every, self.followed.reasons(batch["seq"].to_numpy()))
+            reasons.add(every, self.followed.reasons(seqs))
         last, known = dict[str, Cells](), dict[str, Mask]()
         if self.blocked is not None:
             last, known = self.blocked.stands(batch, after)
@@ -204,6 +212,7 @@ class Planner:
             draft.chosen(draft.where, draft.old), limit_one, reasons.texts, note,
             list(draft.same()), unreferred, skipped | draft.whole,
             draft.chosen(draft.kept, draft.old, held), draft.chosen(known, last, every),
+            [(check, rows & there) for check, rows in checks],
         )  # fmt: skip
 
     def _not_committed(self, batch: pa.RecordBatch) -> pa.StringArray:
@@ -377,6 +386,10 @@ class _Draft:
                 if cells[column].special:
                     unreadable = rows & cells[column].holds(word)
                     self.reasons.add(unreadable, f"a value of {column} {what}")
+
+    def statements(self, table: TableId, seqs: Integers) -> Statements:
+        """What the statements do."""
+        return Statements(table, self.kind, self.old, self.new, self.set, self.where, seqs)
 
     def same(self) -> Iterator[tuple[str, Mask]]:
         """The columns that an update must leave as they are, and a server may set by itself."""

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from binlogkit.analyses._cells import Cells
 from binlogkit.analyses._change import CHANGE
 from binlogkit.analyses.references import Reference
+from binlogkit.analyses.undoing.unchecked import Check
 from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.schema import table_of
@@ -38,6 +39,9 @@ PLANS = fields(
     ("unreferred", "list<reference>", "foreign keys by which as many rows must refer to it as are "
      "to follow (none by most), since the server changes or deletes such rows: db, table, columns, "
      "referenced columns, rows"),
+    ("unchecked", "list<check>", "foreign keys that the server does not check for the statement, "
+     "since the script does in the end: whether a reference dangles that has the values which it "
+     "removes, or (written) those which it writes"),
     ("limit_one", "boolean", "several rows may be equal in every column: only one is meant"),
     ("refused", "string?", "why there is no statement, null if there is one"),
     ("skipped", "boolean", "whether it was left out on request, since later changes depend on it"),
@@ -52,7 +56,15 @@ _REFERENCE = pa.struct(
     [("db", pa.string()), ("table", pa.string()), ("columns", pa.list_(pa.string())),
      ("referenced", pa.list_(pa.string())), ("rows", pa.int64())]
 )  # fmt: skip
-_NESTED = {"list<item>": pa.list_(_ITEM), "list<reference>": pa.list_(_REFERENCE)}
+_CHECK = pa.struct(
+    [*list(_REFERENCE)[:3], ("parent_db", pa.string()), ("parent_table", pa.string()),
+     _REFERENCE.field("referenced"), ("written", pa.bool_())]
+)  # fmt: skip
+_NESTED = {
+    "list<item>": pa.list_(_ITEM),
+    "list<reference>": pa.list_(_REFERENCE),
+    "list<check>": pa.list_(_CHECK),
+}
 #: The Arrow schema of :data:`PLANS`.
 PLAN_SCHEMA = pa.schema([(o.name, _NESTED.get(o.type) or arrow_type(o.type)) for o in PLANS])
 
@@ -106,7 +118,8 @@ class PlanColumns:
     which rows; ``unreferred``: foreign keys by which only so many rows may refer to which rows;
     ``skipped``: which refused ones are left out on request; ``later``: columns that are not
     restored, as later changes left them; ``left``: columns of rows on whose changes later ones
-    depend, as the log leaves them, where that is certain.
+    depend, as the log leaves them, where that is certain; ``unchecked``: what the script checks in
+    the server's place.
     """
 
     changes: pa.RecordBatch
@@ -122,6 +135,7 @@ class PlanColumns:
     skipped: Mask | None = None
     later: Sequence[Chosen] = ()
     left: Sequence[Chosen] = ()
+    unchecked: Sequence[tuple[Check, Mask]] = ()
 
     @property
     def table(self) -> tuple[str, str]:
@@ -139,6 +153,7 @@ class PlanColumns:
             "keep": _listed(self.keep, rows, pa.string(), str),
             "where": _items(self.where, rows),
             "unreferred": _listed(self.unreferred, rows, _REFERENCE, attrgetter("record")),
+            "unchecked": _listed(self.unchecked, rows, _CHECK, attrgetter("record")),
             "limit_one": pa.array(self.limit_one),
             "refused": self.refused,
             "skipped": pa.array(_none(rows) if self.skipped is None else self.skipped),

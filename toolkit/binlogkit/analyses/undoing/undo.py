@@ -27,6 +27,7 @@ from binlogkit.analyses._frames import (
 from binlogkit.analyses._savepoints import undone_mask, undone_ranges
 from binlogkit.analyses._tasks import arriving
 from binlogkit.analyses.point_in_time.boundary import read_boundaries
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.references import Reference, acting
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.analyses.undoing._planner import Facts, Planner
@@ -40,6 +41,7 @@ from binlogkit.analyses.undoing.plans import (
     batch_mappings,
     no_texts,
 )
+from binlogkit.analyses.undoing.unchecked import Unchecked
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types, table_of
 from binlogkit.frames.text_columns import Mask
@@ -103,6 +105,7 @@ def pieces(
     followed: Followed = _NONE,
     blocked: Blocked | None = None,
     definitions: Iterable[TableDefinition] = (),
+    off: Callable[[Integers], Flags] | None = None,
     backwards: bool,
 ) -> list[Piece]:
     """The input for the plans of a whole log, for undo or redo.
@@ -113,27 +116,31 @@ def pieces(
     end; ``unknown_children``: tables whose deleted rows cascaded to unknown rows without logging,
     each with such a child table; ``referring``: the foreign keys, if the server acts on them with
     the statements; ``followed``: rows that went by them with the changes; ``blocked``: the changes
-    that later ones depend on; ``definitions``: of the tables, a table's last one counts; the rest
-    as for :func:`undo`.
+    that later ones depend on; ``definitions``: of the tables, a table's last one counts; ``off``:
+    which changes, by ``seq``, were made with foreign_key_checks off; the rest as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     happened = read_boundaries(boundaries)
     later = LaterDDL(happened)
-    parents = acting(referring)
+    keys, parents = tuple(referring), acting(referring)
     no_empty = {
         (d.db, d.table): {c.name for c in d.columns if c.labels and "" not in c.labels}
         for d in definitions
     }
+    parts = [
+        ((unknown_children or {}).get(_table(batch)), part, fate)
+        for batch in batches
+        for part, fate in later.parts(_happened(batch.select(_NEEDED), undone))
+    ]
+    unchecked = Unchecked.of([part for _, part, _ in parts], keys, off)
     found = list[Piece]()
-    for batch in batches:
-        child = (unknown_children or {}).get(_table(batch))
-        for part, fate in later.parts(_happened(batch.select(_NEEDED), undone)):
-            facts, keys = Facts.of(part.schema, None), parents.get(_table(part), ())
-            planner = Planner(
-                facts.since(fate), part.schema, backwards, outcomes, fate, child, keys, blocked,
-                no_empty.get(_table(part), ()), followed,
-            )  # fmt: skip
-            found.append(Piece(part, planner.columns))
+    for child, part, fate in parts:
+        facts, name = Facts.of(part.schema, None), _table(part)
+        planner = Planner(
+            facts.since(fate), part.schema, backwards, outcomes, fate, child, parents.get(name, ()),
+            blocked, no_empty.get(name, ()), followed, unchecked,
+        )  # fmt: skip
+        found.append(Piece(part, planner.columns))
     found.append(_refused(refused, backwards))
     return found
 

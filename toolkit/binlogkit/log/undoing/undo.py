@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from binlogkit.errors import GapError, UsageError
 from binlogkit.log.states.gaps import assumed
+from binlogkit.log.states.reading import among_events
 from binlogkit.log.undoing.cascaded import Children, written_below
 from binlogkit.log.undoing.dependents import Others
 from binlogkit.log.undoing.sentences import chosen, definition_lines, dependent
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters, TableName, parse_table_name
 from binlogkit.rows.soundness import Gap
+from binlogkit.rows.window import SEQ_SHIFT
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
 if TYPE_CHECKING:
@@ -78,6 +80,8 @@ class Selection:
     """
 
     def __init__(self, log: Streams, wanted: Filters, *, by_transaction: bool) -> None:
+        import numpy as np
+
         from binlogkit.analyses.references import references
         from binlogkit.frames.statements import Boundaries, Statements
         from binlogkit.frames.transactions import Transactions
@@ -90,13 +94,14 @@ class Selection:
         transactions, statements = Transactions(), Statements(of_sources)
         boundaries, reading = Boundaries(wanted), log.reading()
         later = Boundaries(of_sources)  # also what happened after the changes
-        versions = set[str]()
+        versions, off = set[str](), [np.zeros(0, np.int64)]
         views = (
             transactions.take,
             statements.take,
             boundaries.take,
             later.take,
             lambda window: versions.add(window.server_version),
+            lambda window: off.append(window.unchecked()),
         )
         read = (batch.batch for batch in log.read_batches(reading, wanted, views=views))
         self.changes: list[pa.RecordBatch] = [_those(batch, whole) for batch in read]
@@ -105,6 +110,7 @@ class Selection:
         self._happened = _those(boundaries.finish(), whole)
         self._later = later.finish(), later.changes
         self._ledgers = transactions.finish(of_sources), statements.finish()
+        self._off = partial(among_events, np.concatenate(off), SEQ_SHIFT)
         self._last = reading.series.definitions(sources)
         self._references = references(self._last)
         self.version = max(versions, key=version_tuple, default="")
@@ -192,6 +198,7 @@ class Selection:
             referring=self._references if cascade else (),
             followed=children.followed,
             definitions=definitions,
+            off=self._off,
         )
         merge = mode == "merge"
         first_made = make(blocked=Blocked.of(found, mode, NONE)) if merge else make()

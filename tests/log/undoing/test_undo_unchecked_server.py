@@ -1,0 +1,98 @@
+"""Undo of rows that refer to themselves, and of those written with foreign_key_checks off: what the
+server would refuse, one statement after the other, and is right in the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from binlogkit_fixtures.servers import Server
+from tests.log.undoing.test_undo_server import Story
+from tests.servers import each_server
+
+pytestmark = pytest.mark.server
+
+OFF, ON = (f"SET foreign_key_checks = {number}" for number in (0, 1))
+SELF = "CREATE TABLE s (id INT PRIMARY KEY, up INT{}, v INT, FOREIGN KEY (up) REFERENCES s (id){})"
+PARENT = "CREATE TABLE p (id INT PRIMARY KEY)"
+CHILD = "CREATE TABLE c (id INT PRIMARY KEY, up INT, FOREIGN KEY (up) REFERENCES p (id){})"
+ORPHAN = (OFF, "INSERT INTO c VALUES (2, 5)", ON)
+#: What there is, and what is done and undone.
+CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "a row of itself": (
+        (SELF.format("", ""), "INSERT INTO s VALUES (9, NULL, 9)"),
+        ("INSERT INTO s VALUES (1, 1, 0), (2, 1, 0)",),
+    ),
+    "a row of itself that cannot be without": (
+        (SELF.format(" NOT NULL", " ON DELETE RESTRICT ON UPDATE CASCADE"),),
+        ("INSERT INTO s VALUES (1, 1, 0)",),
+    ),
+    "a row that was of itself": (
+        (SELF.format("", " ON UPDATE SET NULL"),),
+        ("INSERT INTO s VALUES (1, 1, 0)", "UPDATE s SET v = 2", "UPDATE s SET up = NULL"),
+    ),
+    "two rows of each other": (
+        ("CREATE TABLE s (id VARCHAR(9) PRIMARY KEY, up VARCHAR(9), FOREIGN KEY (up) REFERENCES s "
+         "(id))",),
+        (OFF, "INSERT INTO s VALUES ('a', 'B'), ('b', 'A'), ('c', 'C')", ON),
+    ),
+    "an orphan and its parent": (
+        (PARENT, CHILD.format("")), (*ORPHAN, "INSERT INTO p VALUES (5)"),
+    ),
+    "an orphan and its parent, ON DELETE CASCADE": (
+        (PARENT, CHILD.format(" ON DELETE CASCADE")),
+        (*ORPHAN, "INSERT INTO p VALUES (5)", "INSERT INTO c VALUES (3, 5)"),
+    ),
+    "an orphan and a parent that got its key": (
+        (PARENT, CHILD.format(""), "INSERT INTO p VALUES (1)"),
+        (*ORPHAN, "UPDATE p SET id = 5"),
+    ),
+    "an orphan that came and went": (
+        (PARENT, CHILD.format("")), (*ORPHAN, "UPDATE c SET up = NULL", "DELETE FROM c"),
+    ),
+    "a parent that went and came again": (
+        (PARENT, CHILD.format(" ON DELETE CASCADE"), "INSERT INTO p VALUES (1)",
+         "INSERT INTO c VALUES (1, 1)"),
+        (OFF, "DELETE FROM p", ON, "INSERT INTO p VALUES (1)"),
+    ),
+}  # fmt: skip
+
+
+server = each_server()
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.sampled(9, 27)
+@pytest.mark.gate(3)
+def test_what_the_server_would_refuse(server: Server, case: str, tmp_path: Path) -> None:
+    given, done = CASES[case]
+    story = Story(server, tmp_path, "unchecked")
+    story.run(*given)
+    tables = [name for (name,) in story.run("SHOW TABLES")]
+    before = [story.run(f"SELECT * FROM {name} ORDER BY 1") for name in tables]
+    story.mark()
+    story.run(*done)
+    assert story.undo()[-1] == "committed"
+    assert [story.run(f"SELECT * FROM {name} ORDER BY 1") for name in tables] == before
+    assert story.run("SELECT @@foreign_key_checks") == [(1,)]
+
+
+def test_what_still_refers_to_a_row_keeps_it(server: Server, tmp_path: Path) -> None:
+    """The server does not check the statements: the script does, also where the log does not show
+    who refers to a row, or by which foreign key."""
+    story = Story(server, tmp_path, "kept")
+    story.run(SELF.format("", ""))
+    story.mark()
+    story.run("INSERT INTO s VALUES (1, 1, 0)")
+    story.run("SET sql_log_bin = 0", "INSERT INTO s VALUES (2, 1, 0)")
+    assert story.undo()[-1] == "rolled back: foreign keys would refer to rows that are not there"
+    story.run("DELETE FROM s WHERE id = 2")
+    story.run("CREATE TABLE c (id INT, CONSTRAINT other FOREIGN KEY (id) REFERENCES s (id))")
+    unknown = "rolled back: foreign keys that are not in the log act on these statements"
+    story.run("INSERT INTO c VALUES (1)")
+    assert str(story.undo()[-1]).startswith(f"{unknown}: kept.c.other")
+    assert story.run("SELECT * FROM s") == [(1, 1, 0)]
+    story.run("DROP TABLE c")
+    assert story.undo()[-1] == "committed"
+    story.run("SET sql_log_bin = 1")

@@ -1,0 +1,215 @@
+"""Statements for which the server must not check foreign keys: the script compares references in
+the end instead.
+
+InnoDB refuses to delete a row that refers to itself by a key without an action. Rows that were
+written with foreign_key_checks off may refer to a row that came later: undo takes that one back
+first, and the server would refuse, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses._cells import Cells, image_cells
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.references import Reference
+from binlogkit.analyses.undoing.followed import Followed
+from binlogkit.constants import TableId
+from binlogkit.frames.schema import table_of
+from binlogkit.frames.text_columns import Mask
+from binlogkit.rows.ddl.keys import NO_ACTION
+
+_Values = list[tuple[Any, ...] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """That no reference by ``key`` dangles in the end: one to the values that a statement removes,
+    or (``written``) one with those that it writes."""
+
+    key: Reference
+    written: bool
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """As in a plan's ``unchecked``."""
+        (db, table), (parent_db, parent_table) = self.key.child, self.key.parent
+        columns, referenced = list(self.key.columns), list(self.key.referenced)
+        found = {"db": db, "table": table, "columns": columns, "parent_db": parent_db}
+        return {
+            **found, "parent_table": parent_table, "referenced": referenced,
+            "written": self.written,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """Statements of one kind on a table: the rows as they find and leave them, and in which of them
+    a column is written or guards the row."""
+
+    table: TableId
+    kind: str
+    old: Mapping[str, Cells]
+    new: Mapping[str, Cells]
+    set: Mapping[str, Mask]
+    where: Mapping[str, Mask]
+    seqs: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """``keys``: the foreign keys at the end; ``values``: by key those that changes with
+    foreign_key_checks off wrote or removed in its child, or removed in its parent, each with the
+    ``seq`` of the first."""
+
+    keys: Sequence[Reference] = ()
+    values: Mapping[Reference, Mapping[tuple[Any, ...], int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        changes: Iterable[pa.RecordBatch],
+        keys: Sequence[Reference],
+        off: Callable[[Integers], Flags] | None,
+    ) -> Unchecked:
+        """``off``: which changes, by ``seq``, were made with foreign_key_checks off."""
+        values: dict[Reference, dict[tuple[Any, ...], int]] = {}
+        for batch in changes if keys and off is not None else ():
+            name = table_of(batch)
+            sides = [
+                (key, image, columns)
+                for key in keys
+                for table, image, columns in (
+                    (key.child, "after", key.columns),
+                    (key.child, "before", key.columns),
+                    (key.parent, "before", key.referenced),
+                )
+                if table == name
+            ]
+            assert off is not None
+            those = off(np.asarray(batch["seq"])) if sides else np.zeros(0, np.bool_)
+            if those.any():
+                some = batch.filter(pa.array(those))
+                for key, image, columns in sides:
+                    told, first = values.setdefault(key, {}), some["seq"].to_pylist()
+                    rows = zip(_values(image_cells(some, image), columns), first, strict=True)
+                    for value, seq in rows:
+                        if value is not None:
+                            told[value] = min(seq, told.get(value, seq))
+        return cls(keys, values)
+
+    def checks(self, made: Statements, followed: Followed) -> list[tuple[Check, Mask]]:
+        """What the script must check in the end, of which statements; the others the server
+        checks."""
+        sides = [*self._removed(made), *self._written(made)]
+        if not any(needed.any() for *_, needed in sides):
+            return []
+        hit = np.any([needed for *_, needed in sides], axis=0)
+        for check, touched, cells, stand, _ in sides:
+            hit &= ~touched | _null(cells) | stand
+            if made.kind == "update" and not check.written:
+                hit &= ~touched | (followed.by(check.key, made.seqs) == 0)
+        found = [(c, hit & touched & ~_null(cells)) for c, touched, cells, *_ in sides]
+        return [(check, rows) for check, rows in found if rows.any()]
+
+    def _removed(self, made: Statements) -> Iterable[tuple[Check, Mask, list[Cells], Mask, Mask]]:
+        """Where values are removed that rows may refer to, and which are such that the server must
+        not check."""
+        for key in self.keys if made.kind != "insert" else ():
+            cells = _cells(made.old, key.referenced)
+            if key.parent != made.table or not cells:
+                continue
+            every = np.ones(len(made.seqs), np.bool_)
+            touched = every if made.kind == "delete" else _any(made.set, key.referenced, every)
+            needed = touched & self._known(key, made.old, key.referenced, made.seqs)
+            own = key.child == key.parent and key.on_delete == NO_ACTION
+            if own and made.kind == "delete":
+                needed |= _same(cells, _cells(made.old, key.columns), every)
+            yield Check(key, False), touched, cells, _all(made.where, cells, every), needed
+
+    def _written(self, made: Statements) -> Iterable[tuple[Check, Mask, list[Cells], Mask, Mask]]:
+        """Likewise where values are written that refer to rows."""
+        for key in self.keys if made.kind != "delete" else ():
+            cells = _cells(made.new, key.columns)
+            if key.child != made.table or not cells:
+                continue
+            every = np.ones(len(made.seqs), np.bool_)
+            touched = _any(made.set, key.columns, every)
+            needed = touched & self._known(key, made.new, key.columns, made.seqs)
+            yield Check(key, True), touched, cells, _all(made.set, cells, every), needed
+
+    def _known(
+        self, key: Reference, cells: Mapping[str, Cells], columns: Sequence[str], seqs: Integers
+    ) -> Mask:
+        """Where a value is one of the known ones, and no change before the first of these."""
+        values = self.values.get(key)
+        if not values:
+            return np.zeros(len(seqs), np.bool_)
+        given = zip(_values(cells, columns), seqs.tolist(), strict=True)
+        return np.array([v is not None and values.get(v, seq + 1) <= seq for v, seq in given])
+
+
+def _cells(cells: Mapping[str, Cells], columns: Sequence[str]) -> list[Cells]:
+    """The columns' cells; none if one of them is not known."""
+    small = {name.lower(): found for name, found in cells.items()}
+    found = [small.get(column.lower()) for column in columns]
+    return [one for one in found if one is not None] if None not in found else []
+
+
+def _values(cells: Mapping[str, Cells], columns: Sequence[str]) -> _Values:
+    """The rows' values in some columns; None where one is NULL or not known."""
+    found = _cells(cells, columns)
+    lists = [_compared(one.array).to_pylist() for one in found]
+    rows: _Values = [None if None in row else row for row in zip(*lists, strict=True)]
+    for one in found:
+        for row in (*np.flatnonzero(one.missing).tolist(), *one.special):
+            rows[row] = None
+    return rows or [None] * len(next(iter(cells.values())).array)
+
+
+def _compared(array: pa.Array) -> pa.Array:
+    """Values that are equal where the server may take texts for equal: then the script decides."""
+    if not pa.types.is_string(array.type):
+        return array
+    return pc.utf8_rtrim(pc.utf8_lower(array), " ")
+
+
+def _same(one: Sequence[Cells], other: Sequence[Cells], every: Mask) -> Mask:
+    """Where all values of some columns are those of others."""
+    rows = every if other else ~every
+    for a, b in zip(one, other, strict=True) if other else ():
+        equal = pc.equal(_compared(a.array), _compared(b.array).cast(_compared(a.array).type))
+        rows = rows & np.array(equal.fill_null(False), np.bool_) & ~a.missing & ~b.missing
+    return rows
+
+
+def _null(cells: Sequence[Cells]) -> Mask:
+    """Where one of the values is NULL, so that nothing refers to it."""
+    found = []
+    for one in cells:
+        null = np.array(one.array.is_null(), np.bool_) & ~one.missing
+        null[list(one.special)] = False
+        found.append(null)
+    return np.array(np.any(found, axis=0), np.bool_)
+
+
+def _any(masks: Mapping[str, Mask], columns: Sequence[str], like: Mask) -> Mask:
+    wanted = {column.lower() for column in columns}
+    rows = np.zeros_like(like)
+    for column, those in masks.items():
+        if column.lower() in wanted:
+            rows |= those
+    return rows
+
+
+def _all(masks: Mapping[str, Mask], cells: Sequence[Cells], like: Mask) -> Mask:
+    rows = np.ones_like(like)
+    for one in cells:
+        rows &= masks.get(one.field.name, np.zeros_like(like))
+    return rows
