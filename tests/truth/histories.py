@@ -10,7 +10,8 @@ States (``state``, ``base``, ``back``). What a state determines is what SELECT s
 each row, and each cell that is not unknown; also a state that goes on from an earlier one, or back
 from a later one, with logs that begin there.
 
-Undo: as tests/truth/history_promises.py says.
+Undo: as tests/truth/history_promises.py says. With ``+units`` (by_transaction) all of a transaction
+is undone or nothing of it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import re
 import sys
 import tempfile
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -34,6 +36,7 @@ from typing import Any
 import pymysql
 
 import binlogkit as bk
+from binlogkit.analyses.undoing.plans import NO_CHANGE, NOT_COMMITTED
 from binlogkit.errors import BinlogKitError, UnmetWarning
 from binlogkit.reports.sql import SqlOptions, script
 from binlogkit_fixtures.clock import start_server
@@ -48,9 +51,10 @@ from tests.truth.truth_checks import judge_state
 
 FROM = "-- from"  # a state goes on from here, or back to it
 MODES = ("refuse", "skip", "cascade", "force", "merge")
+UNITS = "+units"  # a mode that undoes whole transactions or none
 REST = "+rest"  # a mode whose script commits although changes are refused
-KINDS = ("whole", *MODES, *(f"{mode}{REST}" for mode in MODES))
-UNDOS = 3  # of each kind in a history
+KINDS = ("whole", *(f"{m}{how}" for m in MODES for how in ("", REST, UNITS, UNITS + REST)))
+UNDOS = 3  # of each kind in a history, at most
 _ENDED = "EXECUTE bk_statement;"
 _CODES = (1054, 1064)  # errors that no script may have: an unknown column, bad syntax
 _NO_TABLE = 1146
@@ -281,11 +285,14 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
     start, stop, end = history.labels[MARK], history.labels[STOP], history.marks[-1]
     if kind != "whole" and start.file != end.file:
         return  # a position stands in the last log
-    until = {} if kind == "whole" else {"stop_position": stop.pos}
-    mode, name = "refuse" if kind == "whole" else kind.removesuffix(REST), f"undo {kind}"
-    rest = kind.endswith(REST)
+    until: dict[str, Any] = {} if kind == "whole" else {"stop_position": stop.pos}
+    mode: Any
+    mode, name = "refuse" if kind == "whole" else kind.split("+")[0], f"undo {kind}"
+    rest, units = kind.endswith(REST), UNITS in kind
     try:
-        plans = history.log(start.file).undo(start_position=start.pos, mode=mode, **until)  # type: ignore[arg-type]
+        plans = history.log(start.file).undo(
+            start_position=start.pos, mode=mode, by_transaction=units, **until
+        )
         verdict, tables = _tried(history, plans, rest=rest)
     except (BinlogKitError, UnmetWarning) as error:
         notes[f"{name}: {type(error).__name__}"] += 1
@@ -302,6 +309,9 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         notes[f"{name}: errors"] += 1
         yield Fault(f"{name} error", f"{type(error).__name__}: {error}", history.steps)
         return
+    if units and mode != "merge":
+        for text in _torn(history, start, plans):
+            yield Fault(f"{name} torn", text, history.steps)
     if tables is None:
         notes[f"{name}: {_verdict(verdict)}"] += 1
         alone = rest or not re.search("refused|skipped", verdict)
@@ -335,6 +345,18 @@ def _changes(
         one = Change(record["pos"], record["before"], record["after"], *told)
         found.setdefault(record["table"], []).append(one)
     return found
+
+
+def _torn(history: History, start: Mark, plans: Any) -> Iterator[str]:
+    """The transactions of which a part is undone."""
+    ledger = history.log(start.file).transactions().sort_values(["file", "pos"])
+    begins = [*zip(ledger["file"], ledger["pos"], strict=True)]
+    found = dict[int, set[bool]]()
+    for plan in plans:
+        if not (plan["refused"] or "").startswith((NO_CHANGE, NOT_COMMITTED)):
+            of = bisect_right(begins, (plan["file"], plan["pos"]))
+            found.setdefault(of, set()).add(plan["refused"] is None)
+    yield from (f"that at {begins[of - 1]}" for of, undone in found.items() if len(undone) > 1)
 
 
 def _place(one: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -408,7 +430,7 @@ def checked(history: History, notes: Counter[str], chance: random.Random) -> Ite
         yield from check_from(history, notes, kind, end)
     pairs = [*pairwise(history.marks[-15:])]
     pairs = [(a, b) for a, b in pairs if _rows(a) != _rows(b)]
-    for kind in chance.sample(KINDS * UNDOS, 5 * UNDOS) if pairs else ():
+    for kind in chance.sample(KINDS * UNDOS, 6 * UNDOS) if pairs else ():
         start, stop = chance.choice(pairs)
         if kind == "whole" or chance.random() < 0.3:  # what is short is refused less often
             stop = chance.choice([mark for mark in history.marks if mark.step >= stop.step])

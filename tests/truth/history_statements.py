@@ -69,6 +69,12 @@ FAMILY = {
     "g": ("c", "InnoDB", True), "s": ("s", "InnoDB", True), "k": ("", "InnoDB", False),
     "m": ("", "MyISAM", True), "y": ("", "MEMORY", True),
 }  # fmt: skip
+#: What a unique key over an expression holds (from 8.0.13 on), by the first word of a type.
+EXPRESSIONS = {
+    "int": ("{} + 1", "ABS({})", "{} IS NULL"), "bigint": ("{} % 7",), "decimal": ("{} * 2",),
+    "varchar": ("LOWER({})", "LEFT({}, 1)", "CONCAT({}, 'x')"), "char": ("LOWER({})", "HEX({})"),
+    "date": ("YEAR({})",), "datetime": ("DATE({})", "YEAR({})"), "enum": ("CONCAT({}, '')",),
+}  # fmt: skip
 ACTIONS = ("CASCADE", "CASCADE", "SET NULL", "RESTRICT", "NO ACTION")
 _FOREIGN = re.compile(r"CONSTRAINT `(f\d+)` FOREIGN KEY \(`(\w+)`\) REFERENCES `(\w+)` \(`(\w+)`\)")
 _INDEX = re.compile(r"^  (?:UNIQUE )?KEY `(i\d+)`", re.MULTILINE)
@@ -108,10 +114,20 @@ class Statements:
             kind = self.chance.choice(("VIRTUAL", "STORED"))
             parts.append(f"x VARCHAR(30) AS (CONCAT({name}id, '.')) {kind} "
                          f"COMMENT '{self._number('c')}'")  # fmt: skip
-        parts += [f"PRIMARY KEY ({name}id)"] if keyed else []
-        long = any(part.startswith(("v0 TEXT", "v0 BLOB")) for part in parts)
-        if self.chance.random() < 0.3 and engine == "InnoDB" and not long:
+        short = any(p.startswith("v0 ") and _word(p[3:]) not in ("text", "blob") for p in parts)
+        null = any(p.startswith("v0 ") and " NULL" in p.replace("NOT NULL", "") for p in parts)
+        # Since 8.4 a foreign key needs a unique key of exactly what it refers to.
+        several = self.version < (8, 4) or name[0] not in {p for p, *_ in FAMILY.values()}
+        key = f"{name}id"
+        if several and short and not null and self.chance.random() < 0.2:
+            key = self.chance.choice((f"{key}, v0", f"{key}, v0", f"v0, {key}"))
+        parts += [f"PRIMARY KEY ({key})"] if keyed else []
+        parts += [f"KEY ({name}id)"] if key.startswith("v0") else []
+        if self.chance.random() < 0.3 and engine == "InnoDB" and short:
             parts.append(f"UNIQUE KEY {self._number('i')} (v0)")
+        if self.chance.random() < 0.3 and engine == "InnoDB":
+            kind = next(_word(p[3:]) for p in parts if p.startswith("v0 "))
+            parts += [f"UNIQUE KEY {self._number('i')} {one}" for one in self._over("v0", kind)]
         of = parent if parent == name else next(iter(self._named(parent)), parent)
         column = self._columns(of)[0] if of in self.tables else f"{parent}id"
         parts += [self._foreign("up", of, column)] if parent else []
@@ -298,7 +314,9 @@ class Statements:
         if found and self.chance.random() < 0.5:
             return f"DROP KEY {self.chance.choice(found)}"
         unique = "UNIQUE " if self.chance.random() < 0.3 else ""
-        return f"ADD {unique}KEY {self._number('i')} ({self._one(name)})"
+        column = self._one(name)
+        over = self._over(column, self._kind(name, column)) if self.chance.random() < 0.3 else []
+        return f"ADD {unique}KEY {self._number('i')} {over[0] if over else f'({column})'}"
 
     def _foreign_keys(self, name: str) -> str:
         """One is dropped, made again with other actions, or made."""
@@ -365,6 +383,12 @@ class Statements:
             f"CONSTRAINT {self._number('f')} FOREIGN KEY ({column}) REFERENCES {parent} ({of}) "
             f"ON DELETE {delete} ON UPDATE {update}"
         )
+
+    def _over(self, column: str, kind: str) -> list[str]:
+        """What a key over an expression of a column holds; nothing where there are none."""
+        if self.version < (8, 0, 13) or kind not in EXPRESSIONS:
+            return []
+        return [f"(({self.chance.choice(EXPRESSIONS[kind]).format(column)}))"]
 
     def _column(self, name: str, engine: str) -> str:
         types = TYPES if engine != "MEMORY" else [t for t in TYPES if t not in ("TEXT", "BLOB")]
