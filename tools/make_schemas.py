@@ -487,6 +487,7 @@ def _plan() -> Schema:
         "parent_db": _TEXT,
         "parent_table": _TEXT,
         "written": {"type": "boolean"},
+        "dangled": {"type": "boolean"},
     }
     return _record(
         "plan",

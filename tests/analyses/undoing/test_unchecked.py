@@ -34,7 +34,9 @@ def test_a_row_that_refers_to_itself() -> None:
     rows = [("insert", None, {"id": n, "up": up}) for n, up in ((1, 1), (2, None), (3, 1))]
     last, middle, first = undone(rows, (OWN,))
     check = {"db": "db", "table": "t", "columns": ["Up"], "parent_db": "db", "parent_table": "t"}
-    assert first["unchecked"] == [check | {"referenced": ["id"], "written": False}]
+    assert first["unchecked"] == [
+        check | {"referenced": ["id"], "written": False, "dangled": False}
+    ]
     assert (last["unchecked"], middle["unchecked"]) == ([], [])
     acting = Reference(OWN.child, OWN.columns, OWN.parent, OWN.referenced, "CASCADE")
     plans = undone(rows, (acting,))

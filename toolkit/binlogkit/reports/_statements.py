@@ -81,6 +81,8 @@ def last_checks(plan: Plan) -> Iterator[str]:
     """The lines at the end that count the references which dangle by the keys that the server did
     not check for a plan's statement."""
     for check in plan.get("unchecked") or ():
+        if check["dangled"]:
+            continue
         items = {i["column"].lower(): i for i in plan["set" if check["written"] else "where"]}
         given = [items[c.lower()] for c in check["columns" if check["written"] else "referenced"]]
         values = [_in_column(i["column"], i["value"], i["type"]) for i in given]

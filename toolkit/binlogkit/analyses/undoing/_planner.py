@@ -30,7 +30,6 @@ from binlogkit.analyses.undoing.plans import (
     no_texts,
 )
 from binlogkit.analyses.undoing.unchecked import Statements, Unchecked
-from binlogkit.constants import TableId
 from binlogkit.errors import UsageError, printable
 from binlogkit.frames.schema import OPS, beyond_ascii, table_of
 from binlogkit.frames.text_columns import Mask, Part, separated
@@ -179,7 +178,7 @@ class Planner:
         if self.child is not None and op == "delete":
             reasons.add(every, f"unknown rows of {self.child} were deleted with it")
         seqs = batch["seq"].to_numpy()
-        checks = self.unchecked.checks(draft.statements(table_of(batch), seqs), self.followed)
+        checks = self.unchecked.checks(draft.statements(batch), self.followed)
         free = _any((rows for _, rows in checks), every)  # no foreign key acts on these
         told = draft.struck(self.referring, self.followed, seqs)
         struck = [(key, rows & ~free) for key, rows in told]
@@ -387,9 +386,12 @@ class _Draft:
                     unreadable = rows & cells[column].holds(word)
                     self.reasons.add(unreadable, f"a value of {column} {what}")
 
-    def statements(self, table: TableId, seqs: Integers) -> Statements:
+    def statements(self, batch: pa.RecordBatch) -> Statements:
         """What the statements do."""
-        return Statements(table, self.kind, self.old, self.new, self.set, self.where, seqs)
+        table, seqs = table_of(batch), batch["seq"].to_numpy()
+        files, positions = (batch[name].to_pylist() for name in ("file", "pos"))
+        places = [*zip(files, positions, strict=True)]
+        return Statements(table, self.kind, self.old, self.new, self.set, self.where, seqs, places)
 
     def same(self) -> Iterator[tuple[str, Mask]]:
         """The columns that an update must leave as they are, and a server may set by itself."""

@@ -9,6 +9,7 @@ first, and the server would refuse, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,15 +27,19 @@ from binlogkit.frames.text_columns import Mask
 from binlogkit.rows.ddl.keys import NO_ACTION
 
 _Values = list[tuple[Any, ...] | None]
+#: The values that a foreign key's parents had before an event, by its file and position.
+Parents = Callable[[Reference, tuple[str, int]], AbstractSet[tuple[Any, ...]] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """That no reference by ``key`` dangles in the end: one to the values that a statement removes,
-    or (``written``) one with those that it writes."""
+    or (``written``) one with those that it writes; not if that one ``dangled`` before the change
+    that the statement takes back."""
 
     key: Reference
     written: bool
+    dangled: bool = False
 
     @property
     def record(self) -> dict[str, Any]:
@@ -44,7 +49,7 @@ class Check:
         found = {"db": db, "table": table, "columns": columns, "parent_db": parent_db}
         return {
             **found, "parent_table": parent_table, "referenced": referenced,
-            "written": self.written,
+            "written": self.written, "dangled": self.dangled,
         }  # fmt: skip
 
 
@@ -60,16 +65,19 @@ class Statements:
     set: Mapping[str, Mask]
     where: Mapping[str, Mask]
     seqs: Integers
+    places: Sequence[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
     """``keys``: the foreign keys at the end; ``values``: by key those that changes with
     foreign_key_checks off wrote or removed in its child, or removed in its parent, each with the
-    ``seq`` of the first."""
+    ``seq`` of the first; ``parents``: where rows may dangle, the values that the parent's rows had
+    before an event, None where they are not known."""
 
     keys: Sequence[Reference] = ()
     values: Mapping[Reference, Mapping[tuple[Any, ...], int]] = field(default_factory=dict)
+    parents: Parents | None = None
 
     @classmethod
     def of(
@@ -77,6 +85,7 @@ class Unchecked:
         changes: Iterable[pa.RecordBatch],
         keys: Sequence[Reference],
         off: Callable[[Integers], Flags] | None,
+        parents: Parents | None = None,
     ) -> Unchecked:
         """``off``: which changes, by ``seq``, were made with foreign_key_checks off."""
         values: dict[Reference, dict[tuple[Any, ...], int]] = {}
@@ -102,7 +111,7 @@ class Unchecked:
                     for value, seq in rows:
                         if value is not None:
                             told[value] = min(seq, told.get(value, seq))
-        return cls(keys, values)
+        return cls(keys, values, parents)
 
     def checks(self, made: Statements, followed: Followed) -> list[tuple[Check, Mask]]:
         """What the script must check in the end, of which statements; the others the server
@@ -142,7 +151,22 @@ class Unchecked:
             every = np.ones(len(made.seqs), np.bool_)
             touched = _any(made.set, key.columns, every)
             needed = touched & self._known(key, made.new, key.columns, made.seqs)
-            yield Check(key, True), touched, cells, _all(made.set, cells, every), needed
+            dangled, unsure = self._dangled(key, made, touched & ~_null(cells))
+            stand = _all(made.set, cells, every)
+            yield Check(key, True), touched & ~dangled, cells, stand, needed | unsure
+            yield Check(key, True, True), dangled, cells, every, dangled
+
+    def _dangled(self, key: Reference, made: Statements, touched: Mask) -> tuple[Mask, Mask]:
+        """Where the values that come back referred to nothing, and where that is not known."""
+        dangled, unsure = np.zeros_like(touched), np.zeros_like(touched)
+        if self.parents is None or not touched.any():
+            return dangled, unsure
+        values = _values(made.new, key.columns)
+        for row in np.flatnonzero(touched).tolist():
+            there, value = self.parents(key, made.places[row]), values[row]
+            unsure[row] = there is None or value is None
+            dangled[row] = there is not None and value is not None and value not in there
+        return dangled, unsure
 
     def _known(
         self, key: Reference, cells: Mapping[str, Cells], columns: Sequence[str], seqs: Integers
@@ -153,6 +177,25 @@ class Unchecked:
             return np.zeros(len(seqs), np.bool_)
         given = zip(_values(cells, columns), seqs.tolist(), strict=True)
         return np.array([v is not None and values.get(v, seq + 1) <= seq for v, seq in given])
+
+
+def values_of(rows: pa.Table, columns: Sequence[str]) -> AbstractSet[tuple[Any, ...]] | None:
+    """The values that a state's rows have in some columns; None if they are not known."""
+    values = rows["values"].combine_chunks()
+    names = {field.name.lower(): i for i, field in enumerate(values.type)}
+    wanted = [names.get(column.lower()) for column in columns]
+    unknown = {name.lower() for names in rows["unknown"].to_pylist() for name in names}
+    if not rows.num_rows:
+        return frozenset()
+    if None in wanted or not unknown.isdisjoint(map(str.lower, columns)):
+        return None
+    arrays = [values.field(i) for i in wanted if i is not None]
+    lists = [_compared(pc.cast(a, pa.string()) if _coded(a) else a).to_pylist() for a in arrays]
+    return frozenset(zip(*lists, strict=True))
+
+
+def _coded(array: pa.Array) -> bool:
+    return bool(pa.types.is_dictionary(array.type))
 
 
 def _cells(cells: Mapping[str, Cells], columns: Sequence[str]) -> list[Cells]:

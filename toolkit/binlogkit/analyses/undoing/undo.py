@@ -41,7 +41,7 @@ from binlogkit.analyses.undoing.plans import (
     batch_mappings,
     no_texts,
 )
-from binlogkit.analyses.undoing.unchecked import Unchecked
+from binlogkit.analyses.undoing.unchecked import Parents, Unchecked
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types, table_of
 from binlogkit.frames.text_columns import Mask
@@ -106,6 +106,7 @@ def pieces(
     blocked: Blocked | None = None,
     definitions: Iterable[TableDefinition] = (),
     off: Callable[[Integers], Flags] | None = None,
+    there: Parents | None = None,
     backwards: bool,
 ) -> list[Piece]:
     """The input for the plans of a whole log, for undo or redo.
@@ -117,7 +118,8 @@ def pieces(
     each with such a child table; ``referring``: the foreign keys, if the server acts on them with
     the statements; ``followed``: rows that went by them with the changes; ``blocked``: the changes
     that later ones depend on; ``definitions``: of the tables, a table's last one counts; ``off``:
-    which changes, by ``seq``, were made with foreign_key_checks off; the rest as for :func:`undo`.
+    which changes, by ``seq``, were made with foreign_key_checks off; ``there``: see
+    :class:`.unchecked.Unchecked`; the rest as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     happened = read_boundaries(boundaries)
@@ -132,7 +134,7 @@ def pieces(
         for batch in batches
         for part, fate in later.parts(_happened(batch.select(_NEEDED), undone))
     ]
-    unchecked = Unchecked.of([part for _, part, _ in parts], keys, off)
+    unchecked = Unchecked.of([part for _, part, _ in parts], keys, off, there)
     found = list[Piece]()
     for child, part, fate in parts:
         facts, name = Facts.of(part.schema, None), _table(part)

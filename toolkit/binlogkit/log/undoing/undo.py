@@ -12,6 +12,7 @@ from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.reading import among_events
 from binlogkit.log.undoing.cascaded import Children, written_below
 from binlogkit.log.undoing.dependents import Others
+from binlogkit.log.undoing.orphans import parents_before
 from binlogkit.log.undoing.sentences import chosen, definition_lines, dependent
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters, TableName, parse_table_name
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.references import Reference
+    from binlogkit.analyses.undoing.unchecked import Parents
     from binlogkit.log.streams import Streams
     from binlogkit.log.undoing.plans import LogPlans, Undo
 
@@ -108,9 +110,12 @@ class Selection:
         sources = {s for c in self.changes for s in c.column("source").unique().to_pylist()}
         log.one_history(sources, "the changes are")
         self._happened = _those(boundaries.finish(), whole)
+        if not sources:  # rows that no event holds may come back
+            sources = {s for s in self._happened["source"].unique().to_pylist() if s is not None}
         self._later = later.finish(), later.changes
         self._ledgers = transactions.finish(of_sources), statements.finish()
-        self._off = partial(among_events, np.concatenate(off), SEQ_SHIFT)
+        numbers = np.concatenate(off)
+        self._off, self._any_off = partial(among_events, numbers, SEQ_SHIFT), bool(len(numbers))
         self._last = reading.series.definitions(sources)
         self._references = references(self._last)
         self.version = max(versions, key=version_tuple, default="")
@@ -120,6 +125,16 @@ class Selection:
     def references_of(self, tables: set[tuple[str, str]]) -> tuple[Reference, ...]:
         """The foreign keys from and to tables."""
         return tuple(k for k in self._references if not tables.isdisjoint((k.child, k.parent)))
+
+    def _parents(
+        self, changes: Iterable[pa.RecordBatch], events: Iterable[Boundary]
+    ) -> Parents | None:
+        """Where rows that come back may have referred to nothing: what there was to refer to."""
+        parents = {key.parent for key in self._references}
+        emptied = any(e.name in parents and e.action in ("truncate", "drop") for e in events)
+        if not (emptied or self._any_off):
+            return None
+        return parents_before(self._log, changes, self._references, self._wanted.sources)
 
     def again(self) -> LogPlans:
         """Plans that make the changes again."""
@@ -199,6 +214,7 @@ class Selection:
             followed=children.followed,
             definitions=definitions,
             off=self._off,
+            there=self._parents(children.changes, events) if cascade else None,
         )
         merge = mode == "merge"
         first_made = make(blocked=Blocked.of(found, mode, NONE)) if merge else make()

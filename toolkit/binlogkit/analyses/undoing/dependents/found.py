@@ -124,7 +124,7 @@ def dependences(
         )  # fmt: skip
     hard = [*equal, *(link for link in fixed if not link.same_row)]
     for events in (one for one in changes.tables.values() if one.key):
-        hard.append(of_moves(events))
+        hard += of_moves(events)
         hard += [of_expression(events, read, elsewhere=True) for read in events.expressions]
     barred = conflicting(hard, unit, stays, wanted)
     only = (blocked.there & wanted & ~barred.there)[unit]

@@ -66,11 +66,17 @@ def _of_layouts(
         yield Links.of(UNKNOWN, chain, every, number, before & mine, after & ~mine)
 
 
-def of_moves(events: TableChanges) -> Links:
-    """Changes of rows that get another key later: by their own key the row is not found then."""
-    every = np.arange(events.size)
-    moved = changed_unit(events, events.key)
-    return Links.of(SAME_ROW, events.life, every, events.first + every, events.now, moved)
+def of_moves(events: TableChanges) -> Iterator[Links]:
+    """Changes of rows that get another key later: by their own key the row is not found then.
+
+    Of rows whose key has other names since, or is in no image, any that goes may be the one.
+    """
+    every, one = np.arange(events.size), np.zeros(events.size, np.int64)
+    number, moved = events.first + every, changed_unit(events, events.key)
+    yield Links.of(SAME_ROW, events.life, every, number, events.now, moved)
+    goes = moved | (events.was & (~events.now | events.unplaced))
+    yield Links.of(SAME_ROW, one, every, number, events.unplaced, goes)
+    yield Links.of(SAME_ROW, one, every, number, events.now, events.was & events.unplaced)
 
 
 def of_unique(
