@@ -59,6 +59,7 @@ _ENDED = "EXECUTE bk_statement;"
 _CODES = (1054, 1064)  # errors that no script may have: an unknown column, bad syntax
 _NO_TABLE = 1146
 _OF_ROW = re.compile(r"\b(?:NEW|OLD)\.(\w+)")
+_PARTS = re.compile(r"cascade|skip|rest")  # what is compared with the marks in between
 _PATIENCE = 70.0  # seconds for making one story shorter
 
 
@@ -461,7 +462,7 @@ def shrunk(server: Server, settings: str, folder: Path, fault: Fault) -> Fault:
     until = time.monotonic() + _PATIENCE
 
     def tried(steps: Sequence[str]) -> Fault | None:
-        history = History(server, settings, folder, every="cascade" in fault.kind)
+        history = History(server, settings, folder, every=bool(_PARTS.search(fault.kind)))
         try:
             for step in steps:
                 history.run(step)

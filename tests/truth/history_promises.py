@@ -11,7 +11,8 @@ mark and a later one, and compared by key in tables of the same definition at al
 ``refuse``: what those changes touched, and later ones did not, is as at the mark; all else is as
 it was before the script. A cell, or row, that both touched is not undone: the change was refused.
 ``skip``: likewise, but a change may be left out, so that each cell is of the one time or the other,
-or as a change that was left out left it.
+or as a change that was left out left it (where a foreign key acted below the log, as at any mark
+between the two).
 ``cascade``: all that the changes touched is as at the mark, whatever came later, and what nobody
 touched is as it was; what was only touched later is as it was before the script, or before a later
 change that was undone as well (or at any time since, where a foreign key acted below the log).
@@ -152,11 +153,14 @@ def between(
         if any(o is None or o.create != table.create for o in olds) or not table.primary_key:
             continue
         said = [(m.pos, m.tables.get(name)) for m in since]
+        left = any(change.left for those in changes.values() for change in those)
+        amid = since if left else []
         rows = Rows(
             [keyed(t) for t in (*olds, table) if t is not None],
             table,
             [*completed(changes.get(name, ()), table, said)],
             [t for m in since if m.step > stop.step and (t := m.tables.get(name)) is not None],
+            [t for m in amid if m.step < stop.step and (t := m.tables.get(name)) is not None],
         )
         for text in rows.broken((mode, "skip") if rest else (mode,)):
             yield f"{name} {text}"
@@ -165,7 +169,7 @@ def between(
 class Rows:
     """Rows of a table by their keys, at four ``times``: at the mark, after the changes, before the
     script and after it. ``changes``: in its events, since the mark; ``later``: the table at marks
-    after the changes."""
+    after the changes; ``amid``: at marks between them, if some are left out."""
 
     def __init__(
         self,
@@ -173,6 +177,7 @@ class Rows:
         table: Table,
         changes: Sequence[Change],
         later: Sequence[Table],
+        amid: Sequence[Table],
     ) -> None:
         self.start, self.stop, self.end, self.now = times
         self.table = table
@@ -181,7 +186,10 @@ class Rows:
         self._left = [c for c in changes if c.left and not c.later]
         self._undone = [c for c in changes if c.undone and c.later]
         struck = _STRUCK.search(table.create) is not None
-        self._unlogged = [keyed(t) for t in later if struck and t.create == table.create]
+        self._unlogged, self._amid = (
+            [keyed(t) for t in some if struck and t.create == table.create]
+            for some in (later, amid)
+        )
 
     def broken(self, modes: Sequence[str]) -> Iterator[str]:
         """What none of the modes promises."""
@@ -224,8 +232,11 @@ class Rows:
 
     def _rows_left(self, mode: str, key: Key) -> list[Cells]:
         """A row as changes that were left out left it."""
-        rows = [c.after for c in self._left if mode == "skip" and c.after is not None]
-        return [row for row in rows if key_of(row, self.table) == key]
+        if mode != "skip":
+            return []
+        rows = [c.after for c in self._left if c.after is not None]
+        unlogged = [row for rows in self._amid if (row := rows.get(key)) is not None]
+        return [*(row for row in rows if key_of(row, self.table) == key), *unlogged]
 
     def _others(self, key: Key) -> list[Cells | None]:
         """A row before later changes that are undone as well, and where these may be unlogged."""
