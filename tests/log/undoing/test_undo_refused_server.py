@@ -180,6 +180,22 @@ def test_force_refuses_rows_that_have_another_key_since(
     assert story.run("SELECT id, v FROM r") == [(3, 9)]
 
 
+def test_force_refuses_rows_that_may_have_another_key_under_another_name(
+    server: Server, tmp_path: Path
+) -> None:
+    story = Story(server, tmp_path, "renamed")
+    story.run("CREATE TABLE r (id INT PRIMARY KEY, v INT)", "INSERT INTO r VALUES (1, 1)")
+    story.mark()
+    story.run("UPDATE r SET id = 2")
+    stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
+    story.run("ALTER TABLE r CHANGE id k INT", "UPDATE r SET v = 5")
+    given: dict[str, Any] = {"start_position": story.pos, "stop_position": stop, "mode": "force"}
+    assert [plan["refused"] for plan in story.log().undo(**given)] == [None]
+    story.run("UPDATE r SET k = 3")
+    plans = story.log().undo(**given)
+    assert [str(plan["refused"])[:31] for plan in plans] == ["a later change depends on it (n"]
+
+
 PARENT = "CREATE TABLE p (id INT PRIMARY KEY)"
 CHILD = (
     "CREATE TABLE c (id INT PRIMARY KEY, p INT, CONSTRAINT f FOREIGN KEY (p) REFERENCES p (id) "

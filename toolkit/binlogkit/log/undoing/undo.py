@@ -7,7 +7,8 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from binlogkit.errors import GapError, UsageError
+from binlogkit.errors import GapError, UsageError, printable
+from binlogkit.frames.schema import table_of
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.reading import among_events
 from binlogkit.log.undoing.cascaded import Children, written_below
@@ -68,7 +69,7 @@ def _stated(
     if selection.newest >= CASCADES_LOGGED:
         found.references = selection.references_of(found.tables)
     found.chosen = chosen(selection.changes)
-    found.assumes = assumed(log, selection.newest)
+    found.assumes = (*assumed(log, selection.newest), *selection.undefined())
     found.gaps = tuple(str(gap) for gap in selection.gaps if _concerns(gap, wanted))
     if found.gaps and not despite_gaps:
         raise GapError(found.gaps)
@@ -125,6 +126,20 @@ class Selection:
     def references_of(self, tables: set[tuple[str, str]]) -> tuple[Reference, ...]:
         """The foreign keys from and to tables."""
         return tuple(k for k in self._references if not tables.isdisjoint((k.child, k.parent)))
+
+    def undefined(self) -> tuple[str, ...]:
+        """The assumption about tables that only table maps define, with their columns' names."""
+        changed = (c.definition for c in self._later[1].values() if c.definition is not None)
+        known = self._log.options.catalog
+        given = known.tables() if known is not None else ()
+        defined = {(t.db, t.table) for t in (*self._last, *changed, *given)}
+        named = (
+            table_of(batch)
+            for batch in self.changes
+            if batch.num_rows and not any(f.name.startswith("@") for f in batch["after"].type)
+        )
+        found = sorted({".".join(name) for name in named if name not in defined})
+        return (f"{_PLAIN} {', '.join(map(printable, found))}.",) if found else ()
 
     def _parents(
         self, changes: Iterable[pa.RecordBatch], events: Iterable[Boundary]
@@ -304,6 +319,10 @@ def _loses(event: Boundary) -> bool:
     return done is None or bool(done.dropped or done.converted)
 
 
+_PLAIN = (
+    "No statement writes a generated column, which ends in the server's error 3105: only a CREATE "
+    "TABLE (schema=, --schema) says which columns are generated, and these logs lack that of"
+)
 _LOST = "ALTER TABLE logs no rows: what it removed or changed in columns is in no event"
 _EVENT = ("file", "pos", "inner")
 _KEYS = ["source", *_EVENT, "gtid", "timestamp", "db", "table", "seq", "action"]
