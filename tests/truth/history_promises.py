@@ -202,6 +202,9 @@ class Rows:
     def _faults(self, mode: str, key: Key) -> set[str]:
         """The columns in which a row is not as promised; an empty name for the whole row."""
         now, old = self.now.get(key), self._row(key)
+        alone = self.chosen.now.get(key) == key and self.start.get(key) == self.stop.get(key)
+        if alone and self.since.now.get(key) != key and now == self.end.get(key):
+            return set()  # as before the script: another row may have got the key since
         other = mode in ("skip", "merge") and self.chosen.now.get(key) != key
         if now is None or None in old or other:  # another row may have the key then
             return set() if self._may_be(mode, key, now) else {""}

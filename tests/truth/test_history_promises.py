@@ -88,6 +88,17 @@ CASES: dict[str, tuple[str, list[Change], list[Row], bool]] = {
                   _change(9, (1, 2, 1), (2, 2, 1), "", later=True)],
         [(2, 1, 1)], True,
     ),
+    **{
+        f"refuse leaves a row that moved, and {what} its key": (
+            "refuse", [_change(1, None, (4, 0, 0), "undone", later=False),
+                       _change(8, (1, 1, 1), (2, 1, 1), "", later=True),
+                       _change(9, None, (1, 9, 9), "", later=True)],
+            [row, (2, 1, 1)], promised,
+        )
+        for what, row, promised in (
+            ("another with", (1, 9, 9), True), ("what was never there with", (1, 9, 1), False),
+        )
+    },
 }  # fmt: skip
 
 
