@@ -146,16 +146,22 @@ def test_nothing_is_replaced(small: Path, packed: list[Path]) -> None:
             ["javac", "-d", "{out}", "{here}/ReadArchive.java"],
             ["java", "-cp", "{out}", "ReadArchive"],
         ),
+        (
+            "cargo",
+            ["cargo", "build", "--quiet", "--manifest-path", "{out}/rust/Cargo.toml"],
+            ["{out}/rust/target/debug/read_archive"],
+        ),
     ],
-    ids=["Go", "Java"],
+    ids=["Go", "Java", "Rust"],
 )
 def test_a_program_in_another_language_reads_both(
     tool: str, build: list[str], start: list[str], small: Path, packed: list[Path], tmp_path: Path
 ) -> None:
-    """With the language's own library alone: sums, headers of all events, cells, large integers."""
+    """Sums, headers of all events, cells, large integers; Go and Java with their own libraries."""
     if shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
     places = {"out": tmp_path, "here": Path(__file__).parent}
+    shutil.copytree(places["here"] / "read_archive", tmp_path / "rust")
     subprocess.run([word.format_map(places) for word in build], check=True)
     program = [word.format_map(places) for word in start]
 
