@@ -233,8 +233,8 @@ Whole transactions are compared so, too, many at once, compressed ones among the
 BEGIN, rows queries, table maps, rows and XID. An event that was read, judged and found right is an
 example. Of one that has the same bytes but for its numbers (times, positions, GTIDs, thread, XID),
 the record and the text follow from these bytes; both are made from them and compared. Events of
-other kinds, statements other than BEGIN, and transactions with FLOAT or VECTOR cells are read one
-by one.
+other kinds, statements other than BEGIN, and transactions with rows that are always read are read
+one by one.
 
 In Python use `EventBatches(log.event_batches(compact=True))` for the events,
 `RowWindows(log.row_windows())` for the rows, `TextBlocks(mysqlbinlog.read_blocks(…))` for the text

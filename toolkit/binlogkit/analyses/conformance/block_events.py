@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,10 +48,18 @@ from binlogkit.analyses.conformance.printed_transaction import PrintedTransactio
 from binlogkit.analyses.conformance.result import Differences
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
 from binlogkit.analyses.conformance.rule import Kind
-from binlogkit.analyses.conformance.stored import StoredBytes, StoredLog
+from binlogkit.analyses.conformance.stored import (
+    SINGLE,
+    StoredBytes,
+    StoredError,
+    StoredLog,
+    StoredRow,
+    stored_rows,
+)
 from binlogkit.analyses.conformance.stored_header import header_bytes
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH
 from binlogkit.events.payload import Compression
+from binlogkit.events.rows import RowsEvent
 from binlogkit.events.table_map import TableMap
 from binlogkit.limits import limit
 
@@ -121,13 +129,10 @@ class BlockEvents:
         raw, (part, row) = event.raw, taken
         if raw.header.type_code not in CODES or raw.extra_header or raw.version < 4:
             return
-        names = None
-        if isinstance(event.body, TableMap) and event.body.optional is not None:
-            names = event.body.optional.column_names
         said = {n: part.batch.column(n)[row].as_py() for n in ("type", "flags", "gtid", "fields")}
         self._forms.learn(Example(
             header_bytes(raw) + raw.body, raw.inner is not None, printed.pos, printed.end_log_pos,
-            printed.checksum or 0, text=printed.text, rules=rules, names=names, **said,
+            printed.checksum or 0, text=printed.text, rules=rules, body=event.body, **said,
         ))  # fmt: skip
 
     # ---- runs
@@ -194,6 +199,8 @@ class BlockEvents:
             return None
         if not run.gtids_are(told.gtids, stop):
             return None
+        if rows.singles(count) and not self._by_bytes(run, rows, at):
+            return None
         if not lines.take_events(run.text(rows.texts(count), at, stop)):
             self._most //= 8
             return None
@@ -249,6 +256,21 @@ class BlockEvents:
                 return False
         return True
 
+    @staticmethod
+    def _by_bytes(run: _Run, rows: RowRun, at: Places) -> bool:
+        """Whether FLOAT cells, of which the text lacks some digits, are what the log stores."""
+        stored = list(run.rows(at))
+        if len(stored) != len(at):
+            return False
+        for image, images in (
+            ("before", (r.old for r in stored)),
+            ("after", (r.new for r in stored)),
+        ):
+            digits = b"".join(one.digits for one in images if one is not None)
+            if digits != rows.stored_digits(image, len(at)):
+                return False
+        return True
+
     # ---- what follows
 
     def _apply(self, run: _Run, rows: RowRun, at: Places, told: _Told, stop: int) -> None:
@@ -261,7 +283,8 @@ class BlockEvents:
         self.compared += stop
         self._ours.pass_over(stop)
         self._rows.pass_over(range(count))
-        self._groups.passed(count, int(rows.cells[:count].sum()))
+        digits = sum(len(rows.stored_digits(image, count)) for image in ("before", "after"))
+        self._groups.passed(count, int(rows.cells[:count].sum()), digits // SINGLE)
         self._stored.pass_to(run.key(last), int(run.ends[last]))
         thread, commit = int(told.threads[last]), int(told.commits[last])
         self._transaction.passed(
@@ -459,6 +482,25 @@ class _Run:
             return np.full(len(at), -1)
         found = maps[np.maximum(np.searchsorted(keys[maps], keys[at], "right") - 1, 0)]
         return np.where((keys[found] == keys[at]) & (found < at), self.ids[found], -1)
+
+    def rows(self, at: Places) -> Iterator[StoredRow]:
+        """The rows of events as they are stored, up to one whose bytes do not fit."""
+        events = np.unique(at)
+        places = {
+            int(event): (alike, i)
+            for found, alike in self._alike.values()
+            if alike.form.part in (Part.ROWS, Part.LAST_ROWS)
+            for i, event in enumerate(found.tolist())
+        }
+        try:
+            for event, form in zip(events.tolist(), self.maps(events).tolist(), strict=True):
+                alike, i = places[event]
+                body, table = alike.form.body, self._forms[form].body
+                assert isinstance(body, RowsEvent) and isinstance(table, TableMap)
+                data = alike.whole[alike.starts[i] : alike.ends[i]].tobytes()
+                yield from stored_rows(self.key(event), replace(body, data=data), table)
+        except StoredError:
+            return
 
     # ---- text
 

@@ -26,6 +26,7 @@ from binlogkit.analyses.conformance.printed import clock
 from binlogkit.analyses.conformance.stored_fields import status_places
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.events.rows import RowsFlag
+from binlogkit.events.table_map import TableMap
 
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.uint64]
@@ -317,8 +318,8 @@ class Form:
 
     ``type``, ``flags``: as the record has them; ``record``: its fields; ``text``: what is printed;
     ``gtid``: what stands before the number, None without one; ``table_id``: of a table map or of
-    rows; ``names``: a table map's columns, None where it does not have their names; ``rules``: how
-    many differences each rule explains.
+    rows; ``body``: the example's, as it was read from its bytes; ``rules``: how many differences
+    each rule explains.
     """
 
     part: Part
@@ -329,8 +330,14 @@ class Form:
     text: Template
     gtid: str | None
     table_id: int
-    names: tuple[str, ...] | None
+    body: object
     rules: Mapping[str, int]
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """A table map's columns, None where it does not have their names."""
+        optional = self.body.optional if isinstance(self.body, TableMap) else None
+        return None if optional is None else optional.column_names
 
 
 def _part(data: bytes) -> Part:
@@ -352,7 +359,7 @@ class Example:
     """An event that was judged: its bytes, header to body, and whether they stand in a payload;
     the places and the checksum that are printed of it; its record's ``type``, ``flags``, ``gtid``
     and ``fields``, these as compact JSON; what is printed of it; how many differences each rule
-    explains; of a table map its columns' names."""
+    explains; its body as it was read from its bytes."""
 
     data: bytes
     inner: bool
@@ -365,7 +372,7 @@ class Example:
     fields: str
     text: bytes
     rules: Mapping[str, int]
-    names: tuple[str, ...] | None
+    body: object
 
 
 _MOST_BYTES = 16 << 20  # of examples
@@ -441,7 +448,7 @@ def _made(example: Example, blanks: Sequence[Blank]) -> Form:
         _record_template(example.fields, blanks, code),
         _text_template(code, example.text, {**by_name, **dict.fromkeys(PLACES), "query": None}),
         None if gtid is None or code not in _GTIDS else gtid.rpartition(":")[0] + ":",
-        int.from_bytes(table_id, "little"), example.names, example.rules,
+        int.from_bytes(table_id, "little"), example.body, example.rules,
     )  # fmt: skip
 
 

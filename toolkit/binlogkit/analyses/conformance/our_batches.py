@@ -480,6 +480,7 @@ class RowRun:
         self.rules: dict[str, Numbers] = {}
         self.tables = [one.table for one in groups]
         self.group = group
+        self._singles: list[tuple[str, Numbers, Numbers, npt.NDArray[np.float32]]] = []
         self._parts: list[tuple[_Group, Booleans, Numbers, RowTexts | None]] = []
         for i, one in enumerate(groups):
             here = group == i
@@ -500,8 +501,11 @@ class RowRun:
             return
         self.odd[here] = texts.odd[these]
         self.cells[here] = texts.cells[these]
+        rows = np.flatnonzero(here)
         for digits in texts.digits:
-            self.odd[here] |= digits.there[these]
+            there = digits.there[these]
+            place = rows[there], np.full(int(there.sum()), digits.column)
+            self._singles.append((digits.image, *place, digits.values[these][there]))
         for rule, counts in texts.rules.items():
             self.rules.setdefault(rule, np.zeros(len(here), np.int64))[here] = counts[these]
 
@@ -514,6 +518,19 @@ class RowRun:
         if columns and isinstance(columns[0], pa.DictionaryArray):
             columns = [column.dictionary_decode() for column in columns]
         return self._in_order(columns).slice(0, count)
+
+    def singles(self, count: int) -> bool:
+        """Whether any of the first rows has FLOAT cells."""
+        return any((rows < count).any() for _, rows, _, _ in self._singles)
+
+    def stored_digits(self, image: str, count: int) -> bytes:
+        """The FLOAT cells of the first rows' image as they must be stored, one after the other."""
+        some = [(rows, columns, values) for i, rows, columns, values in self._singles if i == image]
+        if not some:
+            return b""
+        rows, columns, values = (np.concatenate(parts) for parts in zip(*some, strict=True))
+        order = np.lexsort((columns, rows))
+        return bytes(values[order[: int((rows < count).sum())]].astype("<f4").tobytes())
 
     def texts(self, count: int) -> pa.Array:
         """What mysqlbinlog must print of each of the first rows, as bytes; none of them is odd."""

@@ -137,10 +137,11 @@ class RowGroups:
         self._alone.end()
         self._number = self._own = last
 
-    def passed(self, rows: int, cells: int) -> None:
+    def passed(self, rows: int, cells: int, by_bytes: int) -> None:
         """So many rows of whole transactions, which are taken, were compared as bytes."""
         self.rows += rows
         self.cells += cells
+        self.by_bytes += by_bytes
         self._alone.end()
 
     def event_at(self, key: Key) -> RowEventFacts | None:

@@ -114,7 +114,7 @@ _FIXED = {
 _PREFIXED = {T.TINY_BLOB: 1, T.MEDIUM_BLOB: 3, T.LONG_BLOB: 4}
 _TIMES = {T.TIME2: 3, T.TIMESTAMP2: 4, T.DATETIME2: 5}
 # Bytes of metadata; other types have none.
-_SINGLE = 4  # bytes of a FLOAT
+SINGLE = 4  # bytes of a FLOAT
 _METADATA = {
     **dict.fromkeys((T.FLOAT, T.DOUBLE, *_PREFIXED, T.BLOB, T.JSON, T.GEOMETRY, T.VECTOR), 1),
     **dict.fromkeys(_TIMES, 1),
@@ -271,7 +271,7 @@ class _Cuts:
         whole, at, digits = data.data, start, b""
         for fixed, length, floats in cut.steps:
             for place in floats:
-                digits += whole[at + place : at + place + _SINGLE]
+                digits += whole[at + place : at + place + SINGLE]
             at += fixed
             if length == 1:
                 at += 1 + (whole[at] if at < len(whole) else 1)
