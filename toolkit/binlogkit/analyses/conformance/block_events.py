@@ -100,7 +100,8 @@ class _Told:
 
 
 class BlockEvents:
-    """``findings``: where differences are counted; ``compared``: events that were judged here."""
+    """``transaction``: what the text says of the one before; ``stored``: the log's own bytes;
+    ``findings``: where differences are counted; ``compared``: how many events were judged here."""
 
     def __init__(
         self, events: OurEventBatches, rows: OurBatches, groups: RowGroups,
@@ -153,13 +154,13 @@ class BlockEvents:
         if not self._groups.idle or pos <= after or stored is None or stored.offset != pos:
             return None
         run = self._run(part, row, pos, stored)
-        right = 0 if run is None else run.right()
-        taken = None if run is None else self._judge(run, right, lines)
+        stop = 0 if run is None else run.whole(run.right())
+        taken = self._judge(run, stop, lines) if run is not None and stop else None
         if taken is not None:
             self._next_pause = 1
             self._most = max(_FEW, min(4 * taken.count, _MOST))
         else:
-            self._most = max(_FEW, min(2 * right, self._most))
+            self._most = max(_FEW, self._most // 8)
             self._pause = self._next_pause
             self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
         return taken
@@ -172,9 +173,8 @@ class BlockEvents:
         data = stored.ahead(int(ends[count - 1]) - pos)
         return _Run(part, row, count, data, stored.checksummed, self._forms)
 
-    def _judge(self, run: _Run, right: int, lines: LineSource) -> TakenEvents | None:
-        stop = run.whole(right)
-        if not stop or (run.part_of(0) != Part.GTID and not self._transaction.over):
+    def _judge(self, run: _Run, stop: int, lines: LineSource) -> TakenEvents | None:
+        if run.part_of(0) != Part.GTID and not self._transaction.over:
             return None
         stop = run.whole(run.without(self._wanted, stop))
         rows = self._rows.run(run.key(stop - 1), self._groups.tables) if stop else None
@@ -202,7 +202,6 @@ class BlockEvents:
         if rows.singles(count) and not self._by_bytes(run, rows, at):
             return None
         if not lines.take_events(run.text(rows.texts(count), at, stop)):
-            self._most //= 8
             return None
         self._apply(run, rows, at, told, stop)
         last = int(run.positions[stop - 1])
