@@ -514,3 +514,17 @@ def test_generated_columns_that_no_definition_tells_of(server: Server, tmp_path:
     assert "these logs lack" not in "".join(script(plans))
     assert carried_out(story, plans)[-1] == "committed"
     assert story.run("SELECT * FROM t") == [(1, 1, 2)]
+
+
+def test_what_no_event_holds_is_a_transaction_too(server: Server, tmp_path: Path) -> None:
+    story = Story(server, tmp_path, "units")
+    story.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    story.run("CREATE TABLE u LIKE t")
+    story.mark()
+    story.run("TRUNCATE t", "INSERT INTO u VALUES (1)", "DROP TABLE u")
+    plans = story.log().undo(start_position=story.pos, by_transaction=True)
+    assert [(plan["table"], plan["kind"], bool(plan["refused"])) for plan in plans] == [
+        ("u", "update", True), ("u", "delete", True), ("t", "insert", False),
+    ]  # fmt: skip
+    assert str(carried_out(story, plans)[-1]).startswith("committed 1 statement; 2 changes were")
+    assert story.run("SELECT * FROM t") == [(1,)]

@@ -252,14 +252,23 @@ class Selection:
 
 
 def _touched(log: Streams, wanted: Filters) -> pa.Array:
-    """The numbers of the transactions of wanted changes."""
+    """The numbers of the transactions of wanted changes, also of those that no event holds."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    batches = log.read_batches(log.reading(), wanted)
+    from binlogkit.analyses.point_in_time import read_boundaries
+    from binlogkit.frames.statements import Boundaries
+
+    boundaries = Boundaries(wanted)
+    batches = log.read_batches(log.reading(), wanted, views=(boundaries.take,))
     found = {tx for batch in batches for tx in batch.batch["tx"].unique().to_pylist()}
     if None in found:
         raise UsageError("some of the changes stand in no transaction: by_transaction has none")
-    return pa.array(sorted(found), pa.int64())
+    happened = boundaries.finish()
+    events = read_boundaries(happened, boundaries.changes)
+    seqs = pa.array([row["seq"] for row in _refused(happened, wanted, events)], pa.int64())
+    of = happened.filter(pc.is_in(happened["seq"], seqs))["tx"]
+    return pa.array(sorted(found.union(of.drop_null().to_pylist())), pa.int64())
 
 
 def _those(changes: Any, whole: pa.Array | None) -> Any:
