@@ -33,7 +33,7 @@ CHOSEN = {
     ("5.7-row-full", "types"),
     ("8.0-row-full", "types"),
     ("8.0-row-minimal-partial-json", "json"),
-    ("8.0-row-noblob", "keys"),
+    ("8.0-row-full", "keys"),
 }
 
 

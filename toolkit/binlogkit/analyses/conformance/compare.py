@@ -155,10 +155,10 @@ class _Comparison:
 
     def _event(self, printed: PrintedEvent) -> None:
         key, ours = printed.key, None
-        self.last, before = max(self.last, key), self.findings.rules.copy()
-        others = self._others
+        self.last = max(self.last, key)
         if self.groups is not None:
             self.groups.next_event()
+        before, others = self.findings.rules.copy(), self._others  # rows' before it were counted
         if self.ours is not None:
             for record in self.ours.before(key):
                 self._not_printed(record)
