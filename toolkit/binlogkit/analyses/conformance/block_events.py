@@ -68,6 +68,7 @@ Booleans = npt.NDArray[np.bool_]
 _FEW, _MOST = 64, 16_384  # events that are tried at once
 _MOST_BYTES = 8 << 20
 _LONGEST_PAUSE = 64  # events that are judged one by one before the next are tried
+_LESSONS = 200
 _UINT32 = 0xFFFF_FFFF
 _INNER_BITS = 24
 _SIZE_AT, _LOG_POS = 9, (13, 4)
@@ -115,6 +116,8 @@ class BlockEvents:
         self._stored = stored
         self._findings = findings
         self._forms = EventForms()
+        # By type: events that taught nothing, and after too many of them those not looked at.
+        self._fruitless, self._unlearned = Counter[int](), Counter[int]()
         self._most = _MOST
         self._pause = 0
         self._next_pause = 1
@@ -128,13 +131,20 @@ class BlockEvents:
         if event is None or taken is None or printed.doubt:
             return
         raw, (part, row) = event.raw, taken
-        if raw.header.type_code not in CODES or raw.extra_header or raw.version < 4:
+        code = raw.header.type_code
+        if code not in CODES or raw.extra_header or raw.version < 4:
+            return
+        if self._unlearned[code]:
+            self._unlearned[code] -= 1
             return
         said = {n: part.batch.column(n)[row].as_py() for n in ("type", "flags", "gtid", "fields")}
-        self._forms.learn(Example(
+        is_new = self._forms.learn(Example(
             header_bytes(raw) + raw.body, raw.inner is not None, printed.pos, printed.end_log_pos,
             printed.checksum or 0, text=printed.text, rules=rules, body=event.body, **said,
         ))  # fmt: skip
+        self._fruitless[code] = 0 if is_new else self._fruitless[code] + 1
+        if self._fruitless[code] > _LESSONS:
+            self._unlearned[code] = _LONGEST_PAUSE
 
     # ---- runs
 

@@ -392,11 +392,11 @@ class EventForms:
         self._known: dict[_Kind, dict[tuple[Blank, ...], dict[bytes, int]]] = {}
         self._bytes = 0
 
-    def learn(self, example: Example) -> None:
-        """Take an example."""
+    def learn(self, example: Example) -> bool:
+        """Take an example; whether none like it was known."""
         blanks = blanks_of(example.data)
         if blanks is None:
-            return
+            return False
         if self._bytes > _MOST_BYTES:
             self._forget()
         data, code = np.frombuffer(example.data, np.uint8), example.data[4]
@@ -406,14 +406,15 @@ class EventForms:
         forms = self._known.setdefault(kind, {}).setdefault(blanks, {})
         key = (data[:prefix] & _kept(blanks, prefix)).tobytes()
         if not prefix or key in forms:
-            return
+            return False
         form = _made(example, blanks)
         self._bytes += len(key) + len(example.fields) + len(example.text)
         if not _is_example(form, example, prefix):
             forms[key] = -1
-            return
+            return True
         forms[key] = len(self.forms)
         self.forms.append(form)
+        return True
 
     def of(self, code: int, inner: bool, prefix: int, data: Bytes) -> Places:
         """The form of each event of a type, ``inner`` in a payload, whose first ``prefix`` bytes

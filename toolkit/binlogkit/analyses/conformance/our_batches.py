@@ -51,6 +51,7 @@ _IN_COMMON = (
     "end_pos", "timestamp", "commit_timestamp", "server_id", "gtid", "thread_id", "xid", "xa",
     "query",
 )  # fmt: skip
+_SMALL = 4096  # bytes of an event's record
 _NO_PLACE = 1 << 62  # after every place that a number has
 
 
@@ -276,9 +277,14 @@ class OurEventBatches(_Batched["EventPart"], OurEvents):
 
 
 def _whole_transactions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same events: what follows the last transaction's end in a batch goes into the next."""
+    """The same events: what follows the last transaction's end in a batch goes into the next, where
+    events are small."""
     rest = None
     for batch in batches:
+        if batch.nbytes > _SMALL * batch.num_rows:
+            yield from (some for some in (rest, batch) if some is not None and len(some))
+            rest = None
+            continue
         whole = batch if rest is None else pa.concat_batches([rest, batch])
         ends = np.flatnonzero(np.asarray(whole.column("code")) == EventType.XID_EVENT)
         stop = int(ends[-1]) + 1 if len(ends) else len(whole)
