@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,21 @@ def test_load_data_leaves_nothing_behind() -> None:
     assert b"LOAD DATA LOCAL INFILE" in text
     left = set(os.listdir(tempfile.gettempdir())) - before
     assert not [name for name in left if name.startswith(("SQL_LOAD", "binlogkit-"))]
+
+
+def test_blocks_are_no_more_read_ahead_once_nobody_takes_them() -> None:
+    text = read_blocks("log", using=Mysqlbinlog(("sh", "-c", "exec yes")))
+    assert next(text)
+    text.close()  # type: ignore[attr-defined]
+    for thread in threading.enumerate():
+        if thread.name == "mysqlbinlog":
+            thread.join(LONG)
+            assert not thread.is_alive()
+
+
+def test_blocks_end_with_what_the_program_said() -> None:
+    program = Mysqlbinlog(("sh", "-c", "echo text; echo why >&2; exit 3"))
+    text = read_blocks("log", using=program)
+    assert next(text) == b"text\n"
+    with pytest.raises(OracleError, match="exit status 3: why"):
+        next(text)

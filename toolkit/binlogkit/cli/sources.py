@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.errors import InputError, UsageError
-from binlogkit.log.index.batches import is_landing
+from binlogkit.sources.landed import is_landing
 
 if TYPE_CHECKING:
     from binlogkit.spark.landing import Landing

@@ -19,10 +19,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import entry_points
 from io import BufferedReader
 from pathlib import Path
+from queue import Full, Queue
+from threading import Event, Thread
 from typing import IO, cast
 
 from binlogkit.errors import OracleError, printable
@@ -38,7 +39,7 @@ _HELP = (
 _OPTIONS = ("-vv", "--base64-output=decode-rows", "--force-if-open")
 _VERSION = re.compile(r"mysqlbinlog\S*\s+Ver (\d+\.\d+(?:\.\d+)?)(?:.*Distrib (\d+\.\d+\.\d+))?")
 _MESSAGE_BYTES = 4000
-_BLOCK = 1 << 20
+_BLOCK, _AHEAD = 1 << 20, 32  # bytes, blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +123,38 @@ def read(
 def read_blocks(
     *files: str | os.PathLike[str], using: Mysqlbinlog | None = None
 ) -> Iterator[bytes]:
-    """The text of :func:`read` in blocks of bytes that end anywhere."""
-    return _read(files, using, (), lambda text: iter(partial(text.read1, _BLOCK), b""))
+    """The text of :func:`read` in blocks of bytes that end anywhere; some are read ahead."""
+    return _read(files, using, (), _blocks_ahead)
+
+
+def _blocks_ahead(text: BufferedReader) -> Iterator[bytes]:
+    """The blocks of a text, which a thread reads while those before are used."""
+    read: Queue[bytes | Exception] = Queue(_AHEAD)
+    over = Event()
+
+    def put(found: bytes | Exception) -> None:
+        while not over.is_set():
+            with suppress(Full):
+                read.put(found, timeout=1)
+                return
+
+    def fill() -> None:
+        try:
+            while not over.is_set() and (block := text.read(_BLOCK)):
+                put(block)
+            put(b"")
+        except (OSError, ValueError) as exc:
+            put(exc)
+
+    thread = Thread(target=fill, name="mysqlbinlog", daemon=True)
+    thread.start()
+    try:
+        while found := read.get():
+            if isinstance(found, Exception):
+                raise found
+            yield found
+    finally:
+        over.set()
 
 
 def _read(

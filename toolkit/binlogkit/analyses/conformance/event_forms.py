@@ -376,6 +376,7 @@ class Example:
 
 
 _MOST_BYTES = 16 << 20  # of examples
+_FEW = 8  # forms that are compared one after the other
 
 
 _Kind = tuple[int, bool, int]  # type, whether in a payload, bytes that have a form
@@ -421,9 +422,15 @@ class EventForms:
         are a row of ``data``; -1 for none."""
         found = np.full(len(data), -1, np.int64)
         for blanks, forms in self._known.get((code, inner, prefix), {}).items():
-            whole = (data & _kept(blanks, prefix)).tobytes()
-            keys = (whole[at : at + prefix] for at in range(0, len(whole), prefix))
-            these = np.fromiter((forms.get(key, -1) for key in keys), np.int64, len(data))
+            whole = data & _kept(blanks, prefix)
+            if len(forms) <= _FEW:
+                these = np.full(len(data), -1, np.int64)
+                for key, form in forms.items():
+                    these[(whole == np.frombuffer(key, np.uint8)).all(axis=1)] = form
+            else:
+                text = whole.tobytes()
+                keys = (text[at : at + prefix] for at in range(0, len(text), prefix))
+                these = np.fromiter((forms.get(key, -1) for key in keys), np.int64, len(data))
             for blank in blanks:
                 if blank.limit < 1 << blank.bits:
                     these[blank.values(data) >= blank.limit] = -1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
@@ -88,24 +87,26 @@ class Block:
         """Its database and name."""
         return self.group.table
 
+    @cached_property
+    def _events(self) -> _Events:
+        return _Events(self.batch)
+
     @property
     def alike(self) -> bool:
         """Whether all rows of one event say the same of it and of its transaction, and are numbered
         on."""
-        return not self.group.events.breaks[self.rows.start : self.rows.stop].any()
+        return not self._events.breaks.any()
 
     def runs(self) -> Iterator[Run]:
         """The block's rows, event by event."""
-        events, start, stop = self.group.events, self.rows.start, self.rows.stop
-        for i in range(events.of(start), events.of(stop - 1) + 1):
-            first = max(events.starts[i], start)
-            yield Run(events.keys[i], int(events.numbers[first]), events.told[i])
+        events = self._events
+        for first, key, told in zip(events.starts, events.keys, events.told, strict=True):
+            yield Run(key, int(events.numbers[first]), told)
 
     @property
     def last(self) -> tuple[Key, int]:
         """The last row's event, and its number there."""
-        events, last = self.group.events, self.rows[-1]
-        return events.keys[events.of(last)], int(events.numbers[last])
+        return self._events.keys[-1], int(self._events.numbers[-1])
 
     @cached_property
     def batch(self) -> pa.RecordBatch:
@@ -340,10 +341,6 @@ class _Events:
         self.breaks = breaks & ~begins
         self.told = [dict(zip(_IN_COMMON, own, strict=True)) for own in zip(*columns, strict=True)]
 
-    def of(self, row: int) -> int:
-        """Which event a row is of."""
-        return bisect_right(self.starts, row) - 1
-
 
 def _numbers(batch: pa.RecordBatch, name: str) -> Numbers:
     """A number of each row, -1 where it has none."""
@@ -358,10 +355,6 @@ class _Group:
         self.table = (_first(batch, "db"), _first(batch, "table"))
         self._texts: RowTexts | None = None
         self._by: tuple[RowForm, int] | None = None
-
-    @cached_property
-    def events(self) -> _Events:
-        return _Events(self.batch)
 
     def texts(self, form: RowForm, row: int) -> RowTexts | None:
         """The texts, made anew where more is known and ``row`` could not be rendered."""
@@ -520,7 +513,7 @@ class RowRun:
 
     def column(self, name: str, count: int) -> pa.Array:
         """A column of the first rows; of a dictionary the texts."""
-        columns = [one.batch.column(name).take(pa.array(these)) for one, _, these, _ in self._parts]
+        columns = [_some(one.batch.column(name), these) for one, _, these, _ in self._parts]
         if columns and isinstance(columns[0], pa.DictionaryArray):
             columns = [column.dictionary_decode() for column in columns]
         return self._in_order(columns).slice(0, count)
@@ -547,12 +540,20 @@ class RowRun:
                 continue
             buffers = [None, pa.py_buffer(texts.offsets), pa.py_buffer(texts.data)]
             whole = pa.Array.from_buffers(pa.binary(), len(texts.offsets) - 1, buffers)
-            found.append(whole.take(pa.array(these)))
+            found.append(_some(whole, these))
         return self._in_order(found).slice(0, count)
 
     def _in_order(self, columns: list[pa.Array]) -> pa.Array:
         whole = columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
         return whole if self._order is None else whole.take(self._order)
+
+
+def _some(column: pa.Array, places: Numbers) -> pa.Array:
+    """The values at places in rising order."""
+    first, last = int(places[0]), int(places[-1])
+    if last - first + 1 == len(places):
+        return column.slice(first, len(places))
+    return column.take(pa.array(places))
 
 
 def _made(group: _Group, texts: RowTexts, rows: range) -> Block:

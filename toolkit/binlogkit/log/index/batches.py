@@ -30,6 +30,7 @@ from binlogkit.log.index.stamps import Stamp
 from binlogkit.log.index.stored import Tables
 from binlogkit.rows.filters import TableName
 from binlogkit.sources.carriers.carrier import reason_of
+from binlogkit.sources.landed import is_landing
 
 #: Of the tables' columns; an index of another version is rebuilt.
 VERSION = 7
@@ -43,11 +44,6 @@ _SMALL_BATCH, _MOST_SMALL = 16 << 20, 16  # bytes of files, and how many are lef
 BATCH_BYTES = 64 << 20
 #: Names of valid batches to their parts, and for each part the stamps of its logs.
 Batches: TypeAlias = dict[str, dict[str, list[Stamp]]]
-
-
-def is_landing(folder: Path) -> bool:
-    """Whether a folder is that of a landing (spark/landing)."""
-    return (folder / "landings" / "_delta_log").is_dir()
 
 
 class BatchFolder:
