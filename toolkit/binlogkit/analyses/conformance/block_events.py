@@ -22,8 +22,10 @@ import zstandard
 
 from binlogkit.analyses.conformance.event_forms import (
     CODES,
+    COMPRESSION,
     PLACES,
     STARTS,
+    UNCOMPRESSED,
     Alike,
     Bytes,
     EventForms,
@@ -32,7 +34,7 @@ from binlogkit.analyses.conformance.event_forms import (
     Numbers,
     Part,
     Places,
-    payload_fields,
+    numbers_at,
     prefixes,
 )
 from binlogkit.analyses.conformance.field_forms import packed_at
@@ -56,6 +58,7 @@ from binlogkit.analyses.conformance.stored import (
     StoredRow,
     stored_rows,
 )
+from binlogkit.analyses.conformance.stored_fields import payload_fields
 from binlogkit.analyses.conformance.stored_header import header_bytes
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH
 from binlogkit.events.payload import Compression
@@ -73,7 +76,6 @@ _UINT32 = 0xFFFF_FFFF
 _INNER_BITS = 24
 _SIZE_AT, _LOG_POS = 9, (13, 4)
 _IN_HEADER = (("timestamp", 0, 4), ("code", 4, 1), ("server_id", 5, 4), ("size", _SIZE_AT, 4))
-_COMPRESSION, _UNCOMPRESSED = 2, 3  # fields of a payload event
 # Which part may follow which.
 _FOLLOWS = np.zeros((len(Part), len(Part)), bool)
 for _one, *_others in (
@@ -209,11 +211,12 @@ class BlockEvents:
             return None
         if not run.gtids_are(told.gtids, stop):
             return None
-        if rows.singles(count) and not self._by_bytes(run, rows, at):
+        by_bytes = self._by_bytes(run, rows, at) if rows.singles(count) else 0
+        if by_bytes is None:
             return None
         if not lines.take_events(run.text(rows.texts(count), at, stop)):
             return None
-        self._apply(run, rows, at, told, stop)
+        self._apply(run, rows, at, told, by_bytes)
         last = int(run.positions[stop - 1])
         return TakenEvents(stop, int(run.positions[0]), last, int(run.ends[stop - 1]) & _UINT32)
 
@@ -266,24 +269,27 @@ class BlockEvents:
         return True
 
     @staticmethod
-    def _by_bytes(run: _Run, rows: RowRun, at: Places) -> bool:
-        """Whether FLOAT cells, of which the text lacks some digits, are what the log stores."""
-        stored = list(run.rows(at))
+    def _by_bytes(run: _Run, rows: RowRun, at: Places) -> int | None:
+        """How many FLOAT cells, of which the text lacks some digits, are what the log stores; None
+        if one is not."""
+        stored, size = list(run.rows(at)), 0
         if len(stored) != len(at):
-            return False
+            return None
         for image, images in (
             ("before", (r.old for r in stored)),
             ("after", (r.new for r in stored)),
         ):
             digits = b"".join(one.digits for one in images if one is not None)
             if digits != rows.stored_digits(image, len(at)):
-                return False
-        return True
+                return None
+            size += len(digits)
+        return size // SINGLE
 
     # ---- what follows
 
-    def _apply(self, run: _Run, rows: RowRun, at: Places, told: _Told, stop: int) -> None:
-        count, last = len(at), stop - 1
+    def _apply(self, run: _Run, rows: RowRun, at: Places, told: _Told, by_bytes: int) -> None:
+        count, stop = len(at), len(told.gtids)
+        last = stop - 1
         rules = Counter({rule: int(counts[:count].sum()) for rule, counts in rows.rules.items()})
         rules.update(run.rules(stop))
         for rule, times in rules.items():
@@ -292,8 +298,7 @@ class BlockEvents:
         self.compared += stop
         self._ours.pass_over(stop)
         self._rows.pass_over(range(count))
-        digits = sum(len(rows.stored_digits(image, count)) for image in ("before", "after"))
-        self._groups.passed(count, int(rows.cells[:count].sum()), digits // SINGLE)
+        self._groups.passed(count, int(rows.cells[:count].sum()), by_bytes)
         self._stored.pass_to(run.key(last), int(run.ends[last]))
         thread, commit = int(told.threads[last]), int(told.commits[last])
         self._transaction.passed(
@@ -322,6 +327,8 @@ class _Run:
         stored = _Stored(data, self.positions, self.ends, self.inners, tails)
         if stored.count:
             self._find(stored, forms)
+        parts = np.array([*(form.part for form in self._forms), -1], np.int64)
+        self._parts = parts[self.ids]
 
     def part_of(self, event: int) -> Part:
         """What an event is in its transaction."""
@@ -340,10 +347,10 @@ class _Run:
         heads = whole[starts[:, None] + np.arange(HEADER_LENGTH)]
         right = np.ones(count, bool)
         for name, at, width in _IN_HEADER:
-            right &= _number(heads, at, width) == self.numbers[name][:count]
+            right &= numbers_at(heads, at, width) == self.numbers[name][:count].astype(np.uint64)
         sizes, ends, inner = stops - starts, self.ends[:count], self.inners[:count] >= 0
         right &= self.numbers["size"][:count] == sizes + tails
-        right &= inner | (_number(heads, *_LOG_POS) == ends & _UINT32)
+        right &= inner | (numbers_at(heads, *_LOG_POS) == (ends & _UINT32).astype(np.uint64))
         crcs, sealed = stored.crcs(heads)
         said = pa.array(["none", "ok"]).take(pa.array((tails > 0).astype(np.int8)))
         right &= sealed & np.asarray(pc.equal(self.batch.column("checksum").slice(0, count), said))
@@ -380,19 +387,15 @@ class _Run:
             right[events] &= np.asarray(pc.equal(fields.take(here).cast(pa.binary()), want))
             for name, said in (("type", form.type), ("flags", form.flags)):
                 right[events] &= np.asarray(pc.equal(self.batch.column(name).take(here), said))
-        parts = self._parts()
+        parts = self._parts
         right[1:] &= _FOLLOWS[parts[:-1], parts[1:]]
         right[0] &= parts[0] in (Part.GTID, Part.BEGIN)
         return len(right) if right.all() else int(np.argmin(right))
 
-    def _parts(self) -> Places:
-        parts = np.array([*(form.part for form in self._forms), 0], np.int64)
-        return parts[self.ids]
-
     def whole(self, count: int) -> int:
         """How many of the first events are whole transactions, of ``count``."""
         last = np.append(self.inners[1:] < 0, True)  # of its payload
-        ends = np.flatnonzero((self._parts() == Part.END)[:count] & last[:count])
+        ends = np.flatnonzero((self._parts == Part.END)[:count] & last[:count])
         return int(ends[-1]) + 1 if len(ends) else 0
 
     def without(self, wanted: Callable[[str], bool], count: int) -> int:
@@ -416,7 +419,7 @@ class _Run:
 
     def told(self, stop: int) -> _Told:
         """What the first events' transactions say."""
-        parts = self._parts()[:stop]
+        parts = self._parts[:stop]
         ends = np.flatnonzero(parts == Part.END)
         which = np.searchsorted(ends, np.arange(stop))  # each event's transaction
         commits, threads = np.full(len(ends), -1), np.full(len(ends), -1)
@@ -472,14 +475,14 @@ class _Run:
         keys = _places(self.positions, self.inners)
         wanted = _places(*(np.asarray(column.fill_null(-1)) for column in (positions, inners)))
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        parts = self._parts()[at]
+        parts = self._parts[at]
         known = (keys[at] == wanted) & (self.ids[at] >= 0)
         known &= (parts == Part.ROWS) | (parts == Part.LAST_ROWS)
         return np.where(known, at, -1)
 
     def maps(self, at: Places) -> Places:
         """The form of the table map of each rows event, -1 where its statement has none."""
-        parts = self._parts()
+        parts = self._parts
         ends = np.cumsum(parts == Part.LAST_ROWS)
         statements = ends - (parts == Part.LAST_ROWS)
         tables = np.array([*(form.table_id for form in self._forms), -1])
@@ -516,7 +519,7 @@ class _Run:
     def text(self, rows: pa.Array, at: Places, stop: int) -> bytes:
         """What mysqlbinlog must print of the first events and of these rows, of the events ``at``:
         a statement's rows after the last of its events."""
-        last_rows = np.flatnonzero(self._parts()[:stop] == Part.LAST_ROWS)
+        last_rows = np.flatnonzero(self._parts[:stop] == Part.LAST_ROWS)
         texts, places = [rows], [2 * last_rows[np.searchsorted(last_rows, at)] + 1]
         for events, alike in self._alike.values():
             here = events[: np.searchsorted(events, stop)]
@@ -587,12 +590,12 @@ class _Stored:
         found, holds = np.zeros(self.count, np.int64), np.ones(self.count, bool)
         pairs = zip(self.starts[sealed].tolist(), self.stops[sealed].tolist(), strict=True)
         ends = self.data[self.stops[sealed, None] + np.arange(CHECKSUM_LENGTH)]
-        found[sealed] = _number(ends, 0, CHECKSUM_LENGTH)
+        found[sealed] = numbers_at(ends, 0, CHECKSUM_LENGTH)
         computed = np.fromiter((crc32(view[a:b]) for a, b in pairs), np.int64)
         holds[sealed] = computed == found[sealed]
         if inner.any():
             longer = heads[inner]
-            sizes = (_number(longer, _SIZE_AT, 4) + CHECKSUM_LENGTH).astype("<u4")
+            sizes = (numbers_at(longer, _SIZE_AT, 4) + CHECKSUM_LENGTH).astype("<u4")
             longer[:, _SIZE_AT : _SIZE_AT + 4] = sizes.view(np.uint8).reshape(-1, 4)
             begins = [bytes(head) for head in longer]
             triples = zip(
@@ -609,7 +612,7 @@ def _unpacked(event: bytes, unpacker: zstandard.ZstdDecompressor) -> bytes:
     """What is in a payload event; nothing where that is not as it claims, or too much."""
     try:
         fields, at = payload_fields(event, HEADER_LENGTH)
-        kind, size = (packed_at(event, fields[n].start)[0] for n in (_COMPRESSION, _UNCOMPRESSED))
+        kind, size = (packed_at(event, fields[n].start)[0] for n in (COMPRESSION, UNCOMPRESSED))
         if size > _MOST_BYTES:
             return b""
         if kind == Compression.NONE:
@@ -620,13 +623,6 @@ def _unpacked(event: bytes, unpacker: zstandard.ZstdDecompressor) -> bytes:
     except (IndexError, KeyError, zstandard.ZstdError):
         return b""
     return found if len(found) == size else b""
-
-
-def _number(data: Bytes, at: int, width: int) -> Places:
-    """A number of each event, one a row."""
-    whole = np.zeros((len(data), 8), np.uint8)
-    whole[:, :width] = data[:, at : at + width]
-    return whole.view("<i8")[:, 0]
 
 
 def _places(positions: Places, inners: Places) -> Places:

@@ -21,9 +21,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.conformance.field_forms import packed_at
 from binlogkit.analyses.conformance.printed import clock
-from binlogkit.analyses.conformance.stored_fields import status_places
+from binlogkit.analyses.conformance.stored_fields import payload_fields, status_places
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.events.rows import RowsFlag
 from binlogkit.events.table_map import TableMap
@@ -61,25 +60,26 @@ class Blank:
         """In bytes."""
         return -(-self.bits // 8)
 
-    def value(self, data: bytes) -> int:
-        """The number in an event."""
-        number = int.from_bytes(data[self.at : self.at + self.width], "little")
-        return number & ((1 << self.bits) - 1)
-
     def values(self, data: Bytes) -> Numbers:
         """The numbers in events, one a row."""
-        whole = np.zeros((len(data), 8), np.uint8)
-        whole[:, : self.width] = data[:, self.at : self.at + self.width]
-        return whole.view("<u8")[:, 0] & np.uint64((1 << self.bits) - 1)
+        found = numbers_at(data, self.at, self.width)
+        return found & np.uint64((1 << self.bits) - 1)
+
+
+def numbers_at(data: Bytes, at: int, width: int) -> Numbers:
+    """A number of ``width`` bytes of each event, one a row."""
+    whole = np.zeros((len(data), 8), np.uint8)
+    whole[:, :width] = data[:, at : at + width]
+    return whole.view("<u8")[:, 0]
 
 
 _TIMESTAMP, _LOG_POS = Blank(("timestamp",), 0, 32), Blank(("log_pos",), 13, 32)
 _SIZE = Blank(("size",), 9, 32)
 _LAST_MOMENT = 253_402_300_800_000_000  # microseconds; the year 10000 begins
-_SID, _GNO, _CLOCK, _TIMES = (HEADER_LENGTH + n for n in (1, 17, 25, 42))
+_GNO, _CLOCK, _TIMES = (HEADER_LENGTH + n for n in (17, 25, 42))
 _LOGICAL_CLOCK = 2
 _PACKED = {0xFC: 16, 0xFD: 24, 0xFE: 64}
-_PAYLOAD_SIZE, _UNCOMPRESSED = 1, 3  # fields of a payload event
+_PAYLOAD_SIZE, COMPRESSION, UNCOMPRESSED = 1, 2, 3  # fields of a payload event
 _POST_HEADER = HEADER_LENGTH + 8  # of rows: the table's id, flags
 _STATUS, _STATUS_LENGTH = HEADER_LENGTH + 13, HEADER_LENGTH + 11
 _GTIDS = (EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
@@ -128,7 +128,7 @@ def _query(data: bytes) -> tuple[Blank, ...] | None:
 
 
 def _payload(data: bytes) -> tuple[Blank, ...]:
-    names = {_PAYLOAD_SIZE: "payload_size", _UNCOMPRESSED: "uncompressed_size"}
+    names = {_PAYLOAD_SIZE: "payload_size", UNCOMPRESSED: "uncompressed_size"}
     fields, _ = payload_fields(data, HEADER_LENGTH)
     return tuple(
         blank
@@ -136,19 +136,6 @@ def _payload(data: bytes) -> tuple[Blank, ...]:
         if kind in fields
         for blank in _packed((name,), data, fields[kind].start)
     )
-
-
-def payload_fields(data: bytes, at: int) -> tuple[dict[int, slice], int]:
-    """Where a payload event's fields stand that begin at ``at``, by type, and the payload.
-
-    IndexError: they do not end.
-    """
-    found = dict[int, slice]()
-    while kind := data[at]:
-        length, start = packed_at(data, at + 1)
-        at = start + length
-        found[kind] = slice(start, at)
-    return found, at + 1
 
 
 def blanks_of(data: bytes) -> tuple[Blank, ...] | None:

@@ -322,12 +322,20 @@ def _format(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
     )
 
 
+def payload_fields(data: bytes, at: int = 0) -> tuple[dict[int, slice], int]:
+    """Where a payload event's fields stand that begin at ``at``, by type, and where its payload
+    begins. IndexError: they do not end."""
+    found = dict[int, slice]()
+    while data[at]:
+        kind, start = packed_at(data, at)
+        length, start = packed_at(data, start)
+        at = start + length
+        found[kind] = slice(start, at)
+    return found, at + 1
+
+
 def _payload(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
-    at = 0
-    while body[at]:
-        length, at = packed_at(body, packed_at(body, at)[1])
-        at += length
-    yield from told(fields, "payload", from_hex, body[at + 1 :])
+    yield from told(fields, "payload", from_hex, body[payload_fields(body)[1] :])
 
 
 _OPS = {
