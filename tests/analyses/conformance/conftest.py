@@ -108,6 +108,12 @@ def absent() -> Case:
 
 
 @pytest.fixture(scope="session")
+def large() -> Case:
+    """Statements of many rows events (8.0.31)."""
+    return own("8.0.31-large")
+
+
+@pytest.fixture(scope="session")
 def vector() -> Case:
     """VECTOR, tagged GTIDs, partitions (9.7.4)."""
     return own("9.7.4-vector")

@@ -92,10 +92,18 @@ def test_most_transactions_are_taken(types: Any, taken: list[Place]) -> None:
     assert len(taken) > found[1].events / 4
 
 
+def test_most_rows_events_of_large_statements_are_taken(large: Any, taken: list[Place]) -> None:
+    batches, lines = batches_of(large), list(large.lines())
+    found = both_ways(large, batches, lines)
+    assert not failing(found)
+    assert found[1].cells_by_bytes > 300
+    assert len(taken) > 0.8 * found[1].events
+
+
 def changes(record: Record) -> Iterator[Record]:
     """The record with one value changed, for each of its columns and fields."""
     for name in COLUMNS:
-        changed = json.dumps([1]) if name == "flags" else other(record[name])
+        changed = {"flags": json.dumps([1]), "gtid": "x"}.get(name, other(record[name]))
         yield {**record, name: changed}
     said = json.loads(record["fields"])
     for name, value in said.items():
@@ -103,14 +111,14 @@ def changes(record: Record) -> Iterator[Record]:
         yield {**record, "fields": text}
 
 
-@pytest.mark.parametrize("cell", ["8.0-row-full", "8.0-row-compressed"])
+@pytest.mark.parametrize("cell", ["8.0-row-full", "8.0-row-compressed", "large statements"])
 def test_each_value_of_an_event_that_is_wrong_is_found(
-    golden_case: Callable[..., Any], cell: str, taken: list[Place]
+    golden_case: Callable[..., Any], large: Any, cell: str, taken: list[Place]
 ) -> None:
     """Each in an event of its own among those that are judged many at once."""
-    types = golden_case(cell, "types")
-    batches, lines = batches_of(types), list(types.lines())
-    both_ways(types, batches, lines)
+    case = large if cell == "large statements" else golden_case(cell, "types")
+    batches, lines = batches_of(case), list(case.lines())
+    both_ways(case, batches, lines)
     alike, records = frozenset(taken), pa.Table.from_batches(batches).to_pylist()
     wrong = set[Place]()
     for code in {record["code"] for record in records}:
@@ -125,7 +133,7 @@ def test_each_value_of_an_event_that_is_wrong_is_found(
                 records[i] = changed[number]
                 wrong.add((records[i]["pos"], records[i]["inner"]))
     made = pa.RecordBatch.from_pylist(records, schema=batches[0].schema)
-    found = failing(both_ways(types, [made], lines))
+    found = failing(both_ways(case, [made], lines))
     assert len(wrong) > 50
     assert wrong <= {(d["pos"], d["inner"]) for d in found}
 
@@ -147,3 +155,29 @@ def test_each_line_that_says_otherwise_is_found(types: Any, taken: list[Place]) 
         lines[at] = said
     assert count > 8
     assert len(both_ways(types, batches, lines)[0]) > len(right[0])
+
+
+@pytest.mark.parametrize("line", ["# at", "#231114"])
+def test_each_line_of_rows_events_that_says_otherwise_is_found(
+    large: Any, taken: list[Place], line: str
+) -> None:
+    batches, lines = batches_of(large), list(large.lines())
+    right = both_ways(large, batches, lines)
+    alike = frozenset(taken)
+    heads = [
+        i
+        for i, said in enumerate(lines)
+        if re.match(rb"# at \d+\n", said)
+        and (int(said[5:]), None) in alike
+        and b"_rows: " in lines[i + 1]
+    ]
+    wrong = list[int]()
+    for number, i in enumerate(heads[::20]):
+        at = i + (line != "# at")
+        digits = [found.start() for found in re.finditer(rb"\d", lines[at])]
+        place = digits[number % len(digits)]
+        other_digit = b"7" if lines[at][place : place + 1] != b"7" else b"8"
+        lines[at] = lines[at][:place] + other_digit + lines[at][place + 1 :]
+        wrong.append(i)
+    assert len(wrong) > 5
+    assert len(both_ways(large, batches, lines)[0]) >= len(right[0]) + len(wrong)

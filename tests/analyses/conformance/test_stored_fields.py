@@ -22,7 +22,7 @@ Named = tuple[int, int | None, str]  # an event, and a field of it
 #: What an event does not store itself: its place, what is told from other fields or other events.
 DERIVED = {
     ("source",), ("file",), ("pos",), ("inner",), ("fields", "variables"), ("fields", "charset"),
-    ("fields", "decoded"), ("fields", "unknown"),
+    ("fields", "decoded"),
 }  # fmt: skip
 #: Fields that the text has under one name.
 PRINTED_AS = {

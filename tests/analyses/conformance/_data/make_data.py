@@ -4,8 +4,9 @@
 
 SOCKET is that of a server of one's own with ``server_id=7``, ``log_bin``,
 ``binlog_rows_query_log_events`` and root without a password; its data directory must be readable
-here. NAME: ``hostile``, ``absent`` (8.0.31), ``vector`` (9.x with gtid_mode). mysqlbinlog is found
-as ``binlogkit.sources.mysqlbinlog`` finds it. What is here was made with the servers that the file
+here. NAME: ``hostile``, ``absent`` (8.0.31), ``large`` (8.0.31 with
+``binlog_row_event_max_size=256``), ``vector`` (9.x with gtid_mode). mysqlbinlog is found as
+``binlogkit.sources.mysqlbinlog`` finds it. What is here was made with the servers that the file
 names tell and with mysqlbinlog 9.7.4.
 """
 
@@ -156,6 +157,26 @@ def absent(server: Server) -> None:
     server.keep(log, "absent")
 
 
+def large(server: Server) -> None:
+    """Statements of many rows events, of one table and of two in turn, FLOAT among the columns."""
+    log = server.fresh()
+    numbers = "(with recursive n (i) as (select 1 union all select i + 1 from n where i < {}) "
+    server.run(
+        "create table a (id int primary key, f float, v varchar(80))",
+        "create table b (id int primary key auto_increment, n bigint)",
+        f"insert into a select i, i / 3, repeat('v', i % 80) from {numbers.format(200)}"
+        "select i from n) as n",
+        "update a set f = f + 1, v = concat(v, id) where id % 3",
+        "create trigger t after delete on a for each row insert into b(n) values (old.id)",
+        "begin",
+        "delete from a where id < 100",
+        "update b set n = -n",
+        "commit",
+        "delete from b",
+    )
+    server.keep(log, "large")
+
+
 def vector(server: Server) -> None:
     """VECTOR, tagged GTIDs, partitions, several kinds of diffs inside payloads."""
     log = server.fresh()
@@ -186,6 +207,7 @@ def vector(server: Server) -> None:
 MAKERS: dict[str, Callable[[Server], None]] = {
     "hostile": hostile,
     "absent": absent,
+    "large": large,
     "vector": vector,
 }
 

@@ -1,4 +1,4 @@
-"""Whole transactions compared with mysqlbinlog's text as bytes, many at once.
+"""Transactions compared with mysqlbinlog's text as bytes, many at once.
 
 A transaction is judged so where each of its events is like one that was judged (event_forms.py):
 its record and its text are then what follows from its bytes, and its rows' text is what follows
@@ -8,98 +8,45 @@ events are tried at once adapts to how often that is.
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
-import zstandard
 
 from binlogkit.analyses.conformance.event_forms import (
     CODES,
-    COMPRESSION,
-    PLACES,
+    ROWS,
     STARTS,
-    UNCOMPRESSED,
-    Alike,
-    Bytes,
     EventForms,
     Example,
-    Form,
-    Numbers,
     Part,
     Places,
-    numbers_at,
-    prefixes,
 )
-from binlogkit.analyses.conformance.field_forms import packed_at
+from binlogkit.analyses.conformance.event_run import MOST_BYTES, UINT32, EventRun, Told, same_texts
 from binlogkit.analyses.conformance.our_batches import (
     EventPart,
     OurBatches,
     OurEventBatches,
     RowRun,
 )
-from binlogkit.analyses.conformance.our_records import Key
 from binlogkit.analyses.conformance.printed import LineSource, PrintedEvent, TakenEvents
 from binlogkit.analyses.conformance.printed_transaction import PrintedTransaction
 from binlogkit.analyses.conformance.result import Differences
 from binlogkit.analyses.conformance.row_groups import RowEventFacts, RowGroups
 from binlogkit.analyses.conformance.rule import Kind
-from binlogkit.analyses.conformance.stored import (
-    SINGLE,
-    StoredBytes,
-    StoredError,
-    StoredLog,
-    StoredRow,
-    stored_rows,
-)
-from binlogkit.analyses.conformance.stored_fields import payload_fields
+from binlogkit.analyses.conformance.stored import SINGLE, StoredBytes, StoredLog
 from binlogkit.analyses.conformance.stored_header import header_bytes
-from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH
-from binlogkit.events.payload import Compression
-from binlogkit.events.rows import RowsEvent
-from binlogkit.events.table_map import TableMap
-from binlogkit.limits import limit
-
-Booleans = npt.NDArray[np.bool_]
+from binlogkit.constants import EventType
 
 _FEW, _MOST = 64, 16_384  # events that are tried at once
-_MOST_BYTES = 8 << 20
 _LONGEST_PAUSE = 64  # events that are judged one by one before the next are tried
 _LESSONS = 200
-_UINT32 = 0xFFFF_FFFF
-_INNER_BITS = 24
-_SIZE_AT, _LOG_POS = 9, (13, 4)
-_IN_HEADER = (("timestamp", 0, 4), ("code", 4, 1), ("server_id", 5, 4), ("size", _SIZE_AT, 4))
-# Which part may follow which.
-_FOLLOWS = np.zeros((len(Part), len(Part)), bool)
-for _one, *_others in (
-    (Part.GTID, Part.PAYLOAD, Part.BEGIN),
-    (Part.PAYLOAD, Part.BEGIN),
-    (Part.BEGIN, Part.ROWS_QUERY, Part.TABLE_MAP),
-    (Part.ROWS_QUERY, Part.TABLE_MAP),
-    (Part.TABLE_MAP, Part.TABLE_MAP, Part.ROWS, Part.LAST_ROWS),
-    (Part.ROWS, Part.ROWS, Part.LAST_ROWS),
-    (Part.LAST_ROWS, Part.ROWS_QUERY, Part.TABLE_MAP, Part.END),
-    (Part.END, Part.GTID, Part.PAYLOAD, Part.BEGIN),
-):
-    _FOLLOWS[_one, _others] = True
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What the transaction of each event says: of a transaction without it, -1 or None."""
-
-    gtids: pa.Array
-    commits: Places
-    threads: Places
-    xids: Numbers
-    queries: pa.Array
+_ROWS = tuple(ROWS)
+_OF_EVENT = ("server_id", "end_pos", "timestamp")  # what rows say of theirs
+_TRANSACTION, _STATEMENT = (Part.GTID, Part.BEGIN), (Part.ROWS,)
 
 
 class BlockEvents:
@@ -120,9 +67,7 @@ class BlockEvents:
         self._forms = EventForms()
         # By type: events that taught nothing, and after too many of them those not looked at.
         self._fruitless, self._unlearned = Counter[int](), Counter[int]()
-        self._most = _MOST
-        self._pause = 0
-        self._next_pause = 1
+        self._transactions, self._statements = _Pace(), _Pace()
 
     # ---- examples
 
@@ -151,45 +96,50 @@ class BlockEvents:
     # ---- runs
 
     def take(self, lines: LineSource, after: int) -> TakenEvents | None:
-        """Judge the next transactions and take them, if all of them is as it must be and they
-        stand after the position ``after``."""
-        if self._pause:
-            self._pause -= 1
-            return None
+        """Judge the next transactions, or rows events of one statement, and take them, if all of
+        them is as it must be and they stand after the position ``after``."""
         found = self._ours.next()
-        if found is None or found[0].numbers["code"][found[1]] not in STARTS:
+        waits = self._transactions.waits(), self._statements.waits()
+        if found is None:
+            return None
+        part, row = found
+        code, pos = (int(part.numbers[name][row]) for name in ("code", "pos"))
+        stored = self._stored.bytes
+        if pos <= after or stored is None or stored.offset != pos:
+            return None
+        is_rows = code in ROWS
+        if waits[is_rows] or not (is_rows or code in STARTS):
             return None
         self._groups.next_event()
-        part, row = found
-        pos = int(part.numbers["pos"][row])
-        stored = self._stored.bytes
-        if not self._groups.idle or pos <= after or stored is None or stored.offset != pos:
-            return None
-        run = self._run(part, row, pos, stored)
-        stop = 0 if run is None else run.whole(run.right())
-        taken = self._judge(run, stop, lines) if run is not None and stop else None
-        if taken is not None:
-            self._next_pause = 1
-            self._most = max(_FEW, min(4 * taken.count, _MOST))
+        pace = self._statements if is_rows else self._transactions
+        codes = part.numbers["code"][row : row + pace.most]
+        if is_rows:
+            counts = np.flatnonzero(np.logical_and.accumulate(np.isin(codes, _ROWS)))
+        elif self._groups.idle:
+            counts = np.flatnonzero(codes == EventType.XID_EVENT)
         else:
-            self._most = max(_FEW, self._most // 8)
-            self._pause = self._next_pause
-            self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
-        return taken
-
-    def _run(self, part: EventPart, row: int, pos: int, stored: StoredBytes) -> _Run | None:
-        ends = part.numbers["end_pos"][row : row + self._most]
-        count = int(np.searchsorted(ends, pos + _MOST_BYTES, "right"))
-        if not count or ends[count - 1] <= pos:
             return None
-        data = stored.ahead(int(ends[count - 1]) - pos)
-        return _Run(part, row, count, data, stored.checksummed, self._forms)
+        run = self._run(part, row, counts + 1, pos, stored)
+        judge = self._judge_statement if is_rows else self._judge
+        return None if run is None else pace.tried(judge(run, lines))
 
-    def _judge(self, run: _Run, stop: int, lines: LineSource) -> TakenEvents | None:
-        if run.part_of(0) != Part.GTID and not self._transaction.over:
+    def _run(
+        self, part: EventPart, row: int, counts: Places, pos: int, stored: StoredBytes
+    ) -> EventRun | None:
+        """Our events from ``row`` on, so many as the last of ``counts`` for which they are not too
+        large; None where there is none."""
+        ends = part.numbers["end_pos"][row + counts - 1]
+        fit = int(np.searchsorted(ends, pos + MOST_BYTES, "right"))
+        if not fit or ends[fit - 1] <= pos:
             return None
-        stop = run.whole(run.without(self._wanted, stop))
-        rows = self._rows.run(run.key(stop - 1), self._groups.tables) if stop else None
+        data = stored.ahead(int(ends[fit - 1]) - pos)
+        return EventRun(part, row, int(counts[fit - 1]), data, stored.checksummed, self._forms)
+
+    def _judge(self, run: EventRun, lines: LineSource) -> TakenEvents | None:
+        stop = run.whole(run.without(self._wanted, run.right(_TRANSACTION)))
+        if not stop or (run.part_of(0) != Part.GTID and not self._transaction.over):
+            return None
+        rows = self._rows.run(run.key(stop - 1), self._groups.tables)
         if rows is None:
             return None
         at = run.events_of(rows.column("pos", len(rows)), rows.column("inner", len(rows)))
@@ -214,11 +164,29 @@ class BlockEvents:
         by_bytes = self._by_bytes(run, rows, at) if rows.singles(count) else 0
         if by_bytes is None:
             return None
-        if not lines.take_events(run.text(rows.texts(count), at, stop)):
+        if not lines.take_events(run.text(stop, rows.texts(count), at)):
             return None
         self._apply(run, rows, at, told, by_bytes)
-        last = int(run.positions[stop - 1])
-        return TakenEvents(stop, int(run.positions[0]), last, int(run.ends[stop - 1]) & _UINT32)
+        return _taken(run, stop)
+
+    def _judge_statement(self, run: EventRun, lines: LineSource) -> TakenEvents | None:
+        """Rows events before the last of their statement, whose rows are printed after that."""
+        stop = run.leading(Part.ROWS, run.without(self._wanted, run.right(_STATEMENT)))
+        gtid = self._transaction.values.get("gtid")
+        if not stop or not run.gtids_are(pa.array([gtid] * stop, pa.string()), stop):
+            return None
+        if not lines.take_events(run.text(stop)):
+            return None
+        self._counted(run, stop)
+        keys = [run.key(i) for i in range(stop)]
+        bodies = run.bodies(np.arange(stop))
+        self._stored.hold(list(zip(keys, bodies, strict=True)), int(run.ends[stop - 1]))
+        numbers = [run.numbers[name][:stop].tolist() for name in _OF_EVENT]
+        for key, *said in zip(keys, *numbers, strict=True):
+            values = {**self._transaction.values, **dict(zip(_OF_EVENT, said, strict=True))}
+            names = self._stored.names(key)
+            self._groups.event(RowEventFacts(key, False, values, names, self._transaction))
+        return _taken(run, stop)
 
     def _wanted(self, rule: str) -> bool:
         """Whether the frame keeps what a rule explains, as it does the first of each."""
@@ -227,7 +195,7 @@ class BlockEvents:
     # ---- rows
 
     @staticmethod
-    def _in_place(run: _Run, rows: RowRun, at: Places, told: _Told) -> bool:
+    def _in_place(run: EventRun, rows: RowRun, at: Places, told: Told) -> bool:
         """Whether the rows say rightly where they stand, and what their event and its transaction
         are."""
         count = len(at)
@@ -255,7 +223,7 @@ class BlockEvents:
             return False
         texts = (("gtid", told.gtids), ("query", told.queries))
         return all(
-            _alike(rows.column(name, count), want.take(pa.array(at))) for name, want in texts
+            same_texts(rows.column(name, count), want.take(pa.array(at))) for name, want in texts
         )
 
     def _named(self, maps: Places, rows: RowRun) -> bool:
@@ -269,7 +237,7 @@ class BlockEvents:
         return True
 
     @staticmethod
-    def _by_bytes(run: _Run, rows: RowRun, at: Places) -> int | None:
+    def _by_bytes(run: EventRun, rows: RowRun, at: Places) -> int | None:
         """How many FLOAT cells, of which the text lacks some digits, are what the log stores; None
         if one is not."""
         stored, size = list(run.rows(at)), 0
@@ -287,16 +255,12 @@ class BlockEvents:
 
     # ---- what follows
 
-    def _apply(self, run: _Run, rows: RowRun, at: Places, told: _Told, by_bytes: int) -> None:
+    def _apply(self, run: EventRun, rows: RowRun, at: Places, told: Told, by_bytes: int) -> None:
         count, stop = len(at), len(told.gtids)
         last = stop - 1
-        rules = Counter({rule: int(counts[:count].sum()) for rule, counts in rows.rules.items()})
-        rules.update(run.rules(stop))
-        for rule, times in rules.items():
-            if times:
-                self._findings.count(Kind.REPRESENTATION, rule, times)
-        self.compared += stop
-        self._ours.pass_over(stop)
+        for rule, counts in rows.rules.items():
+            self._explained(rule, int(counts[:count].sum()))
+        self._counted(run, stop)
         self._rows.pass_over(range(count))
         self._groups.passed(count, int(rows.cells[:count].sum()), by_bytes)
         self._stored.pass_to(run.key(last), int(run.ends[last]))
@@ -306,332 +270,44 @@ class BlockEvents:
             thread_id=thread, query=None,
         )  # fmt: skip
 
+    def _counted(self, run: EventRun, stop: int) -> None:
+        """The first events are taken."""
+        for rule, times in run.rules(stop).items():
+            self._explained(rule, times)
+        self.compared += stop
+        self._ours.pass_over(stop)
 
-class _Run:
-    """Events of ours from ``row`` on, and ``data``: the bytes that stand there.
-
-    ``positions``, ``ends``, ``numbers``: as our records have them; ``ids``: each one's form.
-    """
-
-    def __init__(
-        self, part: EventPart, row: int, count: int, data: bytes, tail: bool, forms: EventForms
-    ) -> None:
-        self.batch = part.batch.slice(row, count)
-        self.numbers = {name: column[row : row + count] for name, column in part.numbers.items()}
-        self.positions, self.ends = self.numbers["pos"], self.numbers["end_pos"]
-        self.inners = self.numbers["inner"]
-        self._forms = forms.forms
-        self.ids = np.full(count, -1, np.int64)
-        self._alike: dict[int, tuple[Places, Alike]] = {}
-        tails = np.where(self.inners < 0, CHECKSUM_LENGTH * tail, 0)
-        stored = _Stored(data, self.positions, self.ends, self.inners, tails)
-        if stored.count:
-            self._find(stored, forms)
-        parts = np.array([*(form.part for form in self._forms), -1], np.int64)
-        self._parts = parts[self.ids]
-
-    def part_of(self, event: int) -> Part:
-        """What an event is in its transaction."""
-        return self._forms[int(self.ids[event])].part
-
-    def key(self, event: int) -> Key:
-        """Where an event stands."""
-        return int(self.positions[event]), int(self.inners[event])
-
-    # ---- events against their bytes
-
-    def _find(self, stored: _Stored, forms: EventForms) -> None:
-        """The form of each event whose header is what the log stores."""
-        count, whole = stored.count, stored.data
-        starts, stops, tails = stored.starts, stored.stops, stored.tails
-        heads = whole[starts[:, None] + np.arange(HEADER_LENGTH)]
-        right = np.ones(count, bool)
-        for name, at, width in _IN_HEADER:
-            right &= numbers_at(heads, at, width) == self.numbers[name][:count].astype(np.uint64)
-        sizes, ends, inner = stops - starts, self.ends[:count], self.inners[:count] >= 0
-        right &= self.numbers["size"][:count] == sizes + tails
-        right &= inner | (numbers_at(heads, *_LOG_POS) == (ends & _UINT32).astype(np.uint64))
-        crcs, sealed = stored.crcs(heads)
-        said = pa.array(["none", "ok"]).take(pa.array((tails > 0).astype(np.int8)))
-        right &= sealed & np.asarray(pc.equal(self.batch.column("checksum").slice(0, count), said))
-        places = np.where(inner, ends, self.positions[:count]), ends & _UINT32, crcs
-        printed = {n: v.astype(np.uint64) for n, v in zip(PLACES, places, strict=True)}
-        kinds = heads[:, 4].astype(np.int64) * 2 + inner
-        for kind in np.unique(kinds[right]).tolist():
-            here, code = np.flatnonzero(right & (kinds == kind)), kind // 2
-            found = prefixes(code, whole, starts[here], sizes[here])
-            for prefix in np.unique(found[found > 0]).tolist():
-                these = here[found == prefix]
-                data = whole[starts[these, None] + np.arange(prefix)]
-                ids = forms.of(code, bool(kind % 2), prefix, data)
-                for form in np.unique(ids[ids >= 0]).tolist():
-                    events = these[ids == form]
-                    self.ids[events] = form
-                    self._alike[form] = events, Alike(
-                        self._forms[form], data[ids == form],
-                        {name: values[events] for name, values in printed.items()},
-                        whole, starts[events] + prefix, stops[events],
-                    )  # fmt: skip
-
-    def right(self) -> int:
-        """How many of the first events have a form, and are what follows from it and what may
-        stand behind one another."""
-        right = self.ids >= 0
-        fields = self.batch.column("fields")
-        if fields.type != pa.string():
-            return 0
-        for events, alike in self._alike.values():
-            form, here = alike.form, pa.array(events)
-            want = alike.filled(form.record)
-            right[events] &= ~alike.odd()
-            right[events] &= np.asarray(pc.equal(fields.take(here).cast(pa.binary()), want))
-            for name, said in (("type", form.type), ("flags", form.flags)):
-                right[events] &= np.asarray(pc.equal(self.batch.column(name).take(here), said))
-        parts = self._parts
-        right[1:] &= _FOLLOWS[parts[:-1], parts[1:]]
-        right[0] &= parts[0] in (Part.GTID, Part.BEGIN)
-        return len(right) if right.all() else int(np.argmin(right))
-
-    def whole(self, count: int) -> int:
-        """How many of the first events are whole transactions, of ``count``."""
-        last = np.append(self.inners[1:] < 0, True)  # of its payload
-        ends = np.flatnonzero((self._parts == Part.END)[:count] & last[:count])
-        return int(ends[-1]) + 1 if len(ends) else 0
-
-    def without(self, wanted: Callable[[str], bool], count: int) -> int:
-        """How many of the first events no rule explains that is ``wanted``, of ``count``."""
-        found = [
-            events[0]
-            for events, alike in self._alike.values()
-            if len(events) and any(map(wanted, alike.form.rules))
-        ]
-        return min(count, *map(int, found)) if found else count
-
-    def rules(self, stop: int) -> Counter[str]:
-        """How many differences of the first events each rule explains."""
-        found = Counter[str]()
-        for events, alike in self._alike.values():
-            for rule, times in alike.form.rules.items():
-                found[rule] += times * int(np.searchsorted(events, stop))
-        return found
-
-    # ---- transactions
-
-    def told(self, stop: int) -> _Told:
-        """What the first events' transactions say."""
-        parts = self._parts[:stop]
-        ends = np.flatnonzero(parts == Part.END)
-        which = np.searchsorted(ends, np.arange(stop))  # each event's transaction
-        commits, threads = np.full(len(ends), -1), np.full(len(ends), -1)
-        xids = np.zeros(len(ends), np.uint64)
-        # By the event that gives it, as one array after the other; -1: none gives it.
-        given, chunks, at = np.full(len(ends), -1), [pa.nulls(0, pa.string())], 0
-        for form, numbers in self._numbers_of(stop, Part.GTID):
-            events, alike = numbers
-            gtids = alike.gtids().slice(0, len(events))
-            given[which[events]] = at + np.arange(len(events))
-            chunks.append(gtids)
-            at += len(events)
-            if "immediate_commit_timestamp" in form.blanks:
-                times = alike.numbers("immediate_commit_timestamp")[: len(events)]
-                commits[which[events]] = np.where(times > 0, times.astype(np.int64), -1)
-        for name, part, into in (("thread_id", Part.BEGIN, threads), ("xid", Part.END, xids)):
-            for _, (events, alike) in self._numbers_of(stop, part):
-                into[which[events]] = alike.numbers(name)[: len(events)]
-        places = pa.array(given, mask=given < 0)
-        return _Told(
-            pa.concat_arrays(chunks).take(places).take(pa.array(which)), commits[which],
-            threads[which], xids[which], self._queries(parts, which),
-        )  # fmt: skip
-
-    def _queries(self, parts: Places, which: Places) -> pa.Array:
-        """The statement that stands before each event in its transaction ``which``."""
-        stop = len(parts)
-        if not (parts == Part.ROWS_QUERY).any():
-            return pa.nulls(stop, pa.string())
-        found = [numbers for _, numbers in self._numbers_of(stop, Part.ROWS_QUERY)]
-        places = np.concatenate([events for events, _ in found])
-        texts = pa.concat_arrays([alike.tails().slice(0, len(events)) for events, alike in found])
-        at = np.full(stop, -1)
-        at[places] = np.arange(len(places))
-        last = np.maximum.accumulate(np.where(parts == Part.ROWS_QUERY, np.arange(stop), -1))
-        there = (last >= 0) & (which[last] == which)
-        return texts.take(pa.array(at[last], mask=~there))
-
-    def _numbers_of(self, stop: int, part: Part) -> Iterator[tuple[Form, tuple[Places, Alike]]]:
-        """The forms of a part; its events before ``stop``, which are the first of each."""
-        for events, alike in self._alike.values():
-            if alike.form.part == part:
-                yield alike.form, (events[: np.searchsorted(events, stop)], alike)
-
-    def gtids_are(self, told: pa.Array, stop: int) -> bool:
-        """Whether the events say that their transactions have these GTIDs."""
-        return _alike(self.batch.column("gtid").slice(0, stop), told)
-
-    # ---- rows
-
-    def events_of(self, positions: pa.Array, inners: pa.Array) -> Places:
-        """The rows event of each row, -1 for none."""
-        keys = _places(self.positions, self.inners)
-        wanted = _places(*(np.asarray(column.fill_null(-1)) for column in (positions, inners)))
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        parts = self._parts[at]
-        known = (keys[at] == wanted) & (self.ids[at] >= 0)
-        known &= (parts == Part.ROWS) | (parts == Part.LAST_ROWS)
-        return np.where(known, at, -1)
-
-    def maps(self, at: Places) -> Places:
-        """The form of the table map of each rows event, -1 where its statement has none."""
-        parts = self._parts
-        ends = np.cumsum(parts == Part.LAST_ROWS)
-        statements = ends - (parts == Part.LAST_ROWS)
-        tables = np.array([*(form.table_id for form in self._forms), -1])
-        known, numbers = np.unique(tables, return_inverse=True)
-        keys = statements * len(known) + numbers[self.ids]
-        maps = np.flatnonzero((self.ids >= 0) & (parts == Part.TABLE_MAP))
-        maps = maps[np.argsort(keys[maps], kind="stable")]
-        if not len(maps):
-            return np.full(len(at), -1)
-        found = maps[np.maximum(np.searchsorted(keys[maps], keys[at], "right") - 1, 0)]
-        return np.where((keys[found] == keys[at]) & (found < at), self.ids[found], -1)
-
-    def rows(self, at: Places) -> Iterator[StoredRow]:
-        """The rows of events as they are stored, up to one whose bytes do not fit."""
-        events = np.unique(at)
-        places = {
-            int(event): (alike, i)
-            for found, alike in self._alike.values()
-            if alike.form.part in (Part.ROWS, Part.LAST_ROWS)
-            for i, event in enumerate(found.tolist())
-        }
-        try:
-            for event, form in zip(events.tolist(), self.maps(events).tolist(), strict=True):
-                alike, i = places[event]
-                body, table = alike.form.body, self._forms[form].body
-                assert isinstance(body, RowsEvent) and isinstance(table, TableMap)
-                data = alike.whole[alike.starts[i] : alike.ends[i]].tobytes()
-                yield from stored_rows(self.key(event), replace(body, data=data), table)
-        except StoredError:
-            return
-
-    # ---- text
-
-    def text(self, rows: pa.Array, at: Places, stop: int) -> bytes:
-        """What mysqlbinlog must print of the first events and of these rows, of the events ``at``:
-        a statement's rows after the last of its events."""
-        last_rows = np.flatnonzero(self._parts[:stop] == Part.LAST_ROWS)
-        texts, places = [rows], [2 * last_rows[np.searchsorted(last_rows, at)] + 1]
-        for events, alike in self._alike.values():
-            here = events[: np.searchsorted(events, stop)]
-            if len(here):
-                texts.append(alike.filled(alike.form.text).slice(0, len(here)))
-                places.append(2 * here)
-        order = np.argsort(np.concatenate(places), kind="stable")
-        whole = pa.concat_arrays(texts).take(pa.array(order))
-        _, offsets, data = whole.buffers()
-        ends = np.frombuffer(offsets, np.int32)[whole.offset :][: len(whole) + 1]
-        return bytes(memoryview(data)[ends[0] : ends[-1]])
+    def _explained(self, rule: str, times: int) -> None:
+        if times:
+            self._findings.count(Kind.REPRESENTATION, rule, times)
 
 
-class _Stored:
-    """The bytes of the first events, one after the other: those in payloads behind all others.
+class _Pace:
+    """``most``: how many events are tried at once, by how many were right before."""
 
-    ``starts``, ``stops``: of each in ``data``, without the checksum of ``tails`` bytes; ``count``:
-    how many stand there, one behind the other.
-    """
+    def __init__(self) -> None:
+        self.most = _MOST
+        self._pause = 0
+        self._next_pause = 1
 
-    def __init__(
-        self, data: bytes, positions: Places, ends: Places, inners: Places, tails: Places
-    ) -> None:
-        self.tails = tails
-        self.starts = positions - positions[0]
-        self.stops = ends - positions[0] - tails
-        outer = np.flatnonzero(inners < 0)
-        there = (self.stops + tails <= len(data)) & (self.stops - self.starts >= HEADER_LENGTH)
-        ahead, behind = outer[:-1], outer[1:]
-        there[behind] &= self.starts[behind] == self.stops[ahead] + tails[ahead]
-        self._parts, self._size = [data], len(data)
-        if len(outer) < len(inners):
-            there[inners >= 0] = False
-            self._unpack(data, outer, inners, there)
-        self.count = len(there) if there.all() else int(np.argmin(there))
-        self._view = memoryview(b"".join(self._parts))
-        self.data = np.frombuffer(self._view, np.uint8)
-        self.starts, self.stops = self.starts[: self.count], self.stops[: self.count]
-        self.tails, self._inner = tails[: self.count], inners[: self.count] >= 0
+    def waits(self) -> bool:
+        """Whether the next event is judged by itself, since trying was in vain."""
+        waits = self._pause > 0
+        self._pause -= waits
+        return waits
 
-    def _unpack(self, data: bytes, outer: Places, inners: Places, there: Booleans) -> None:
-        """Place the events that are in payloads."""
-        following = np.append(outer[1:], len(inners))
-        unpacker = zstandard.ZstdDecompressor(max_window_size=limit("WINDOW"))
-        for event, end in zip(outer.tolist(), following.tolist(), strict=True):
-            if not there[event] or self._size > 4 * _MOST_BYTES:
-                return
-            if end == event + 1:
-                continue
-            plain = _unpacked(data[self.starts[event] : self.stops[event]], unpacker)
-            at = [0]
-            while at[-1] + HEADER_LENGTH <= len(plain) and len(at) <= end - event - 1:
-                size = int.from_bytes(plain[at[-1] + _SIZE_AT : at[-1] + _SIZE_AT + 4], "little")
-                at.append(at[-1] + max(size, HEADER_LENGTH))
-            numbered = (inners[event + 1 : end] == np.arange(end - event - 1)).all()
-            if at[-1] != len(plain) or len(at) != end - event or not numbered:
-                return
-            self.starts[event + 1 : end] = self._size + np.array(at[:-1])
-            self.stops[event + 1 : end] = self._size + np.array(at[1:])
-            there[event + 1 : end] = True
-            self._parts.append(plain)
-            self._size += len(plain)
-
-    def crcs(self, heads: Bytes) -> tuple[Places, Booleans]:
-        """The checksum that is printed of each event, and whether it holds; of events in payloads
-        mysqlbinlog computes one, of the event as it would be with four bytes more."""
-        crc32, view, sealed, inner = zlib.crc32, self._view, self.tails > 0, self._inner
-        found, holds = np.zeros(self.count, np.int64), np.ones(self.count, bool)
-        pairs = zip(self.starts[sealed].tolist(), self.stops[sealed].tolist(), strict=True)
-        ends = self.data[self.stops[sealed, None] + np.arange(CHECKSUM_LENGTH)]
-        found[sealed] = numbers_at(ends, 0, CHECKSUM_LENGTH)
-        computed = np.fromiter((crc32(view[a:b]) for a, b in pairs), np.int64)
-        holds[sealed] = computed == found[sealed]
-        if inner.any():
-            longer = heads[inner]
-            sizes = (numbers_at(longer, _SIZE_AT, 4) + CHECKSUM_LENGTH).astype("<u4")
-            longer[:, _SIZE_AT : _SIZE_AT + 4] = sizes.view(np.uint8).reshape(-1, 4)
-            begins = [bytes(head) for head in longer]
-            triples = zip(
-                begins, self.starts[inner].tolist(), self.stops[inner].tolist(), strict=True
-            )
-            found[inner] = np.fromiter(
-                (crc32(view[a + HEADER_LENGTH : b], crc32(head)) for head, a, b in triples),
-                np.int64,
-            )
-        return found, holds
+    def tried(self, taken: TakenEvents | None) -> TakenEvents | None:
+        """What came of trying."""
+        if taken is not None:
+            self._next_pause = 1
+            self.most = max(_FEW, min(4 * taken.count, _MOST))
+        else:
+            self.most = max(_FEW, self.most // 8)
+            self._pause = self._next_pause
+            self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
+        return taken
 
 
-def _unpacked(event: bytes, unpacker: zstandard.ZstdDecompressor) -> bytes:
-    """What is in a payload event; nothing where that is not as it claims, or too much."""
-    try:
-        fields, at = payload_fields(event, HEADER_LENGTH)
-        kind, size = (packed_at(event, fields[n].start)[0] for n in (COMPRESSION, UNCOMPRESSED))
-        if size > _MOST_BYTES:
-            return b""
-        if kind == Compression.NONE:
-            return event[at:]
-        if kind != Compression.ZSTD:
-            return b""
-        found: bytes = unpacker.decompress(event[at:], size, allow_extra_data=False)
-    except (IndexError, KeyError, zstandard.ZstdError):
-        return b""
-    return found if len(found) == size else b""
-
-
-def _places(positions: Places, inners: Places) -> Places:
-    """Places as numbers in the same order, -1 where that has none."""
-    known = (inners >= -1) & (inners < (1 << _INNER_BITS) - 1)
-    return np.where(known, (positions << _INNER_BITS) + inners + 1, -1)
-
-
-def _alike(have: pa.Array, want: pa.Array) -> bool:
-    """Whether two columns of texts are the same."""
-    same: bool = have.cast(pa.string()).equals(want.cast(pa.string()))
-    return same
+def _taken(run: EventRun, stop: int) -> TakenEvents:
+    first, last = int(run.positions[0]), int(run.positions[stop - 1])
+    return TakenEvents(stop, first, last, int(run.ends[stop - 1]) & UINT32)

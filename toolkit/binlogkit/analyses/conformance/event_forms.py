@@ -129,7 +129,7 @@ def _query(data: bytes) -> tuple[Blank, ...] | None:
 
 def _payload(data: bytes) -> tuple[Blank, ...]:
     names = {_PAYLOAD_SIZE: "payload_size", UNCOMPRESSED: "uncompressed_size"}
-    fields, _ = payload_fields(data, HEADER_LENGTH)
+    fields = dict(payload_fields(data, HEADER_LENGTH)[0])
     return tuple(
         blank
         for kind, name in names.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from binascii import unhexlify
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 Write: TypeAlias = Callable[[Any], bytes]
@@ -49,6 +49,16 @@ def names(value: list[str]) -> bytes:
 def from_hex(value: str) -> bytes:
     """The bytes of ``0x…``."""
     return unhexlify(value.removeprefix("0x"))
+
+
+def typed_field(kind: int, value: bytes) -> bytes:
+    """A field's type, length and value."""
+    return packed(kind) + packed(len(value)) + value
+
+
+def typed(value: Sequence[tuple[int, str]]) -> bytes:
+    """Fields of type and value."""
+    return b"".join(typed_field(kind, from_hex(stored)) for kind, stored in value)
 
 
 def code_of(codes: Mapping[str, int], size: int = 1) -> Write:

@@ -336,6 +336,16 @@ class StoredBytes(Protocol):
         """Go on after whole events of so many bytes."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """``event``: None of rows that were judged by their bytes; ``rows``: of a rows event its body,
+    with its table map."""
+
+    event: Event | None
+    rows: RowsEvent | None
+    table: TableMap | None
+
+
 class StoredLog:
     """A log's events in order, which the judge asks for as mysqlbinlog's text proceeds.
 
@@ -346,7 +356,7 @@ class StoredLog:
         self.bytes = events if isinstance(events, StoredBytes) else None
         self._events = iter(events)
         self._ahead: deque[Key] = deque()
-        self._held: dict[Key, tuple[Event, TableMap | None]] = {}  # rows events with their map
+        self._held: dict[Key, _Held] = {}
         self._maps: dict[int, TableMap] = {}  # as of the event that was read last
         self._passed: Key = (-1, -1)
 
@@ -362,9 +372,18 @@ class StoredLog:
         self.bytes.pass_over(end - self.bytes.offset)
         self.pass_over(key)
 
-    def _take(self) -> tuple[Key, Event, TableMap | None]:
+    def hold(self, events: Iterable[tuple[Key, RowsEvent]], end: int) -> None:
+        """Rows events next to each other, up to ``end``, were judged by their bytes; their rows are
+        still asked for."""
+        assert self.bytes is not None and self.bytes.offset is not None
+        self.bytes.pass_over(end - self.bytes.offset)
+        for key, rows in events:
+            self._ahead.append(key)
+            self._held[key] = _Held(None, rows, self._maps.get(rows.table_id))
+
+    def _take(self) -> tuple[Key, _Held]:
         key = self._ahead.popleft()
-        return key, *self._held.pop(key)
+        return key, self._held.pop(key)
 
     def find(self, key: Key) -> Event | None:
         """The event at ``key``, which is not taken."""
@@ -374,38 +393,40 @@ class StoredLog:
             if place < key and place <= self._passed:
                 self._take()
         found = self._held.get(key)
-        return None if found is None else found[0]
+        return None if found is None else found.event
 
     def names(self, key: Key) -> tuple[str, ...] | None:
         """The columns' names of the rows event at ``key``, None where its table map has none."""
-        if self.find(key) is None:
-            return None
-        table = self._held[key][1]
-        return None if table is None or table.optional is None else table.optional.column_names
+        self.find(key)
+        held = self._held.get(key)
+        optional = None if held is None or held.table is None else held.table.optional
+        return None if optional is None else optional.column_names
 
     def rows(self, key: Key) -> Iterator[StoredRow]:
         """Take what stands up to the rows event at ``key``; its row changes.
 
         :class:`StoredError`, also while they are read: there is no such event, or no table map.
         """
-        while self.find(key) is not None:
-            place, event, table = self._take()
+        self.find(key)
+        while key in self._held:
+            place, held = self._take()
             if place == key:
-                if not isinstance(event.body, RowsEvent) or table is None:
+                if held.rows is None or held.table is None:
                     raise StoredError("no rows event with its table map")
-                return stored_rows(key, event.body, table)
+                return stored_rows(key, held.rows, held.table)
         raise StoredError("no event at this position")
 
     def _read(self) -> Key | None:
         event = next(self._events, None)
         if event is None:
             return None
-        raw, body, table = event.raw, event.body, None
+        raw, body = event.raw, event.body
+        rows, table = None, None
         if isinstance(body, TableMap):
             self._maps[body.table_id] = body
         elif isinstance(body, RowsEvent):
-            table = self._maps.get(body.table_id)
+            rows, table = body, self._maps.get(body.table_id)
         key = (raw.pos, -1 if raw.inner is None else raw.inner)
         self._ahead.append(key)
-        self._held[key] = event, table
+        self._held[key] = _Held(event, rows, table)
         return key

@@ -28,6 +28,8 @@ from binlogkit.analyses.conformance.field_forms import (
     string_size,
     text,
     told,
+    typed,
+    typed_field,
     uint,
     variable,
     variable_at,
@@ -322,22 +324,31 @@ def _format(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
     )
 
 
-def payload_fields(data: bytes, at: int = 0) -> tuple[dict[int, slice], int]:
-    """Where a payload event's fields stand that begin at ``at``, by type, and where its payload
+def payload_fields(data: bytes, at: int = 0) -> tuple[list[tuple[int, slice]], int]:
+    """Type and place of the fields of a payload event that begin at ``at``, and where its payload
     begins. IndexError: they do not end."""
-    found = dict[int, slice]()
+    found = list[tuple[int, slice]]()
     while data[at]:
         kind, start = packed_at(data, at)
         length, start = packed_at(data, start)
         at = start + length
-        found[kind] = slice(start, at)
+        found.append((kind, slice(start, at)))
     return found, at + 1
 
 
 def _payload(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
-    yield from told(fields, "payload", from_hex, body[payload_fields(body)[1] :])
+    stored, at = payload_fields(body)
+    yield from told(fields, "payload", from_hex, body[at:])
+    last = dict(stored)
+    others = (
+        typed_field(kind, body[place])
+        for kind, place in stored
+        if kind not in _OF_PAYLOAD or place is not last[kind]
+    )
+    yield from told(fields, "unknown", typed, b"".join(others))
 
 
+_OF_PAYLOAD = (1, 2, 3)  # size, compression, size when expanded
 _OPS = {
     ("after_columns",): "insert",
     ("before_columns", "after_columns"): "update",

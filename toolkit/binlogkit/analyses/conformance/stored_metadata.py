@@ -16,6 +16,8 @@ from binlogkit.analyses.conformance.field_forms import (
     packed_at,
     text,
     told,
+    typed,
+    typed_field,
 )
 
 _BITS = 8
@@ -79,14 +81,18 @@ def metadata_places(block: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
     if not isinstance(said, Mapping):
         yield from told(fields, "optional", from_hex, block)
         return
-    seen, at = set(), 0
+    seen, others, at = set(), b"", 0
     while at < len(block):
+        kind = block[at]
         length, start = packed_at(block, at + 1)
-        name, write = _PARTS.get(block[at], ("", bytes))
+        name, write = _PARTS.get(kind, ("", bytes))
         at = start + length
         if name and name not in seen:
             yield f"optional.{name}", said.get(name), write, block[start:at]
             seen.add(name)
+        else:
+            others += typed_field(kind, block[start:at])
+    yield "optional.unknown", said.get("unknown"), typed, others
     for name, write in _PARTS.values():
         if said.get(name) is not None and name not in seen:
             yield f"optional.{name}", said[name], write, b""
