@@ -114,6 +114,12 @@ def large() -> Case:
 
 
 @pytest.fixture(scope="session")
+def sessions() -> Case:
+    """Transactions of two sessions in turn, one's with tagged GTIDs (9.7.4)."""
+    return own("9.7.4-sessions")
+
+
+@pytest.fixture(scope="session")
 def vector() -> Case:
     """VECTOR, tagged GTIDs, partitions (9.7.4)."""
     return own("9.7.4-vector")

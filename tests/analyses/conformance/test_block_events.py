@@ -92,6 +92,15 @@ def test_most_transactions_are_taken(types: Any, taken: list[Place]) -> None:
     assert len(taken) > found[1].events / 4
 
 
+def test_transactions_of_sessions_in_turn_are_taken(sessions: Any, taken: list[Place]) -> None:
+    """Of their settings mysqlbinlog prints those that changed."""
+    batches, lines = batches_of(sessions), list(sessions.lines())
+    found = both_ways(sessions, batches, lines)
+    assert not failing(found)
+    assert any(b"time_zone" in line for line in lines)
+    assert len(taken) > found[1].events / 2
+
+
 def test_most_rows_events_of_large_statements_are_taken(large: Any, taken: list[Place]) -> None:
     batches, lines = batches_of(large), list(large.lines())
     found = both_ways(large, batches, lines)
@@ -111,12 +120,13 @@ def changes(record: Record) -> Iterator[Record]:
         yield {**record, "fields": text}
 
 
-@pytest.mark.parametrize("cell", ["8.0-row-full", "8.0-row-compressed", "large statements"])
+@pytest.mark.parametrize("name", ["8.0-row-full", "8.0-row-compressed", "large", "sessions"])
 def test_each_value_of_an_event_that_is_wrong_is_found(
-    golden_case: Callable[..., Any], large: Any, cell: str, taken: list[Place]
+    golden_case: Callable[..., Any], request: pytest.FixtureRequest, name: str, taken: list[Place]
 ) -> None:
     """Each in an event of its own among those that are judged many at once."""
-    case = large if cell == "large statements" else golden_case(cell, "types")
+    is_golden = name.startswith("8.0")
+    case = golden_case(name, "types") if is_golden else request.getfixturevalue(name)
     batches, lines = batches_of(case), list(case.lines())
     both_ways(case, batches, lines)
     alike, records = frozenset(taken), pa.Table.from_batches(batches).to_pylist()

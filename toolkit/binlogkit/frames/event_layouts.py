@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from binlogkit._kernel.native.templates import HEX, MOMENT, SIGNED, UNSIGNED
+from binlogkit._kernel.native.templates import HEX, MOMENT, SIGNED, TEXT, UNSIGNED
 from binlogkit._kernel.value_text import hex_text
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.rows.window import ROWS_EVENTS
@@ -44,11 +44,12 @@ _FIXED: dict[int, Layout] = {
     EventType.XID_EVENT: (_LOG_POS, Blank("xid", UNSIGNED, _BODY, 8)),
     EventType.TABLE_MAP_EVENT: (_LOG_POS, _TABLE_ID),
 }  # fmt: skip
+_ROWS_QUERY = _LOG_POS, Blank("query", TEXT, _BODY + 1, 0)
 _UPDATES = (24, 31, 39)
 _FIRST_V2 = 30
 _GTIDS = (EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
 _GNO = Blank("gno", SIGNED, _BODY + 17, 8)
-_HAS_CLOCK, _HIGH_BIT = 2, 0x80
+_HAS_CLOCK, _HIGH_BIT, _LAST_ASCII = 2, 0x80, 0x7F
 _CLOCK_AT = _BODY + 25
 _CLOCK = (
     Blank("last_committed", SIGNED, _CLOCK_AT + 1, 8),
@@ -59,6 +60,10 @@ _LENGTH_AT = _COMMIT_AT + 7, _COMMIT_AT + 14  # the second: after an original ti
 # A packed number's first byte -> bytes of the number after it, 0: that byte itself.
 _WIDTHS = np.zeros(256, np.int64)
 _WIDTHS[[252, 253, 254]] = 2, 3, 8
+_NULL = 251  # the first byte of no number
+_PACKED_LENGTHS = 1, 3, 4, 9
+# The fields of a payload by their types; the compression is the same in all of a layout.
+_OF_PAYLOAD = {1: "payload_size", 2: "", 3: "uncompressed_size"}
 
 
 def layouts(
@@ -71,15 +76,37 @@ def layouts(
     if code in _FIXED:
         yield np.arange(len(starts)), _FIXED[code]
         return
+    if code == EventType.ROWS_QUERY_LOG_EVENT:
+        yield np.flatnonzero(_are_texts(data, starts + _BODY + 1, ends)), _ROWS_QUERY
+        return
     if ROWS_EVENTS[code]:
         forms, made = _images_at(code, data, starts), _rows_layout
     elif code in _GTIDS:
         forms, made = _gtid_forms(data, starts, ends), _gtid_layout
+    elif code == EventType.TRANSACTION_PAYLOAD_EVENT:
+        forms, made = _payload_forms(data, starts, ends), _payload_layout
     else:
         return
     order = np.argsort(forms, kind="stable")
+    order = order[np.searchsorted(forms[order], 0) :]
+    if not len(order):
+        return
     for some in np.split(order, np.flatnonzero(np.diff(forms[order])) + 1):
         yield some, made(int(forms[some[0]]))
+
+
+def _are_texts(data: _Numbers, starts: _Numbers, ends: _Numbers) -> _Numbers:
+    """Which bytes are UTF-8; none where ``starts`` lies behind ``ends``."""
+    found: _Numbers = starts <= ends
+    within = np.minimum(ends, len(data) - 1)
+    places = np.stack([np.minimum(starts, within), within], axis=1).ravel()
+    others = (np.maximum.reduceat(data, places)[::2] > _LAST_ASCII) | (ends > within)
+    for i in np.flatnonzero(found & others).tolist():
+        try:
+            data[starts[i] : ends[i]].tobytes().decode()
+        except UnicodeDecodeError:
+            found[i] = False
+    return found
 
 
 def _images_at(code: int, data: _Numbers, starts: _Numbers) -> _Numbers:
@@ -136,6 +163,44 @@ def _gtid_layout(form: int) -> Layout:
     return tuple(blanks)
 
 
+def _payload_forms(data: _Numbers, starts: _Numbers, ends: _Numbers) -> _Numbers:
+    """Type and length of each field of payload events, 4 bits each, the first lowest; -1 for other
+    fields than servers write, or a payload of another size than they say."""
+    at, forms, sizes = starts + _BODY, np.zeros(len(starts), np.int64), np.zeros(len(starts))
+    known, over = np.ones(len(starts), bool), np.zeros(len(starts), bool)
+    seen = np.zeros(len(starts), np.int64)
+    for shift in range(0, 8 * len(_OF_PAYLOAD), 8):
+        kind, length = little_endian(data, at, 1), little_endian(data, at + 1, 1)
+        over |= kind == 0
+        first = little_endian(data, at + 2, 1)
+        width = np.where(length > 1, length - 1, 1)
+        known &= over | ((kind <= len(_OF_PAYLOAD)) & (seen >> kind & 1 == 0))
+        known &= over | np.isin(length, _PACKED_LENGTHS)
+        seen |= np.where(over, 0, 1 << (kind & 15))
+        known &= over | np.where(length > 1, _WIDTHS[first] == width, first < _NULL)
+        value = np.zeros(len(at), np.int64)
+        for wide in (1, 2, 3, 8):
+            there = ~over & (kind == 1) & (width == wide)
+            value[there] = little_endian(data, at[there] + 2 + (wide > 1), wide)
+        sizes += value
+        forms += np.where(over, 0, (kind & 15) + ((length & 15) << 4) << shift)
+        at = np.where(over, at, at + 2 + length)
+    known &= (little_endian(data, at, 1) == 0) & (at < ends) & (sizes == ends - at - 1)
+    found: _Numbers = np.where(known, forms, -1)
+    return found
+
+
+@cache
+def _payload_layout(form: int) -> Layout:
+    blanks, at = [_LOG_POS], _BODY
+    while form:
+        kind, length = form & 15, form >> 4 & 15
+        if name := _OF_PAYLOAD[kind]:
+            blanks.append(Blank(name, UNSIGNED, at + 2 + (length > 1), max(length - 1, 1)))
+        at, form = at + 2 + length, form >> 8
+    return (*blanks, Blank("payload", HEX, at + 1, 0))
+
+
 @cache
 def spans_of(layout: Layout) -> tuple[tuple[int, int], ...]:
     """The bytes of a body outside of the blanks: offsets of their begin and end, 0 for that of the
@@ -155,6 +220,8 @@ def blank_value(blank: Blank, event: bytes) -> object:
     """What the record of an event has in a blank."""
     if blank.kind == HEX:
         return hex_text(event[blank.at :])
+    if blank.kind == TEXT:
+        return event[blank.at :].decode()
     stored = event[blank.at : blank.at + blank.width]
     value = int.from_bytes(stored, "little", signed=blank.kind == SIGNED)
     return value & (1 << 55) - 1 if blank.kind == MOMENT else value

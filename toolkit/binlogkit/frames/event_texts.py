@@ -8,14 +8,13 @@ other event is read and shown by itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from binlogkit._kernel.native.templates import CONSTANT, END, HEX, filled
+from binlogkit._kernel.native.templates import CONSTANT, END, HEX, TEXT, filled
 from binlogkit.events.base import Event
 from binlogkit.events.reader import EventParser
 from binlogkit.frames.arrays import buffer
@@ -28,6 +27,8 @@ _MOST_KEPT = 4 << 20  # bytes of templates and of what they are found by
 _MOST_TEXT = 16 << 20  # bytes of an array, which one text may exceed
 _OFFSETS_END = np.iinfo(np.int32).max
 _DIGITS = 20
+_QUOTED = {HEX: '"0x', TEXT: '"'}
+_GROWTH = {HEX: 2, TEXT: 6}  # characters of a byte at most
 
 
 class EventTexts:
@@ -35,9 +36,7 @@ class EventTexts:
 
     def __init__(self, *, compact: bool = False) -> None:
         self._comma, self._colon = separators = (",", ":") if compact else (", ", ": ")
-        self._dump: Callable[[object], str] = partial(
-            json.dumps, ensure_ascii=False, separators=separators
-        )
+        self._dump = json.JSONEncoder(ensure_ascii=False, separators=separators).encode
         self._templates = _Templates()
         self._version = ""
 
@@ -53,8 +52,8 @@ class EventTexts:
         for k in np.flatnonzero(firsts < 0).tolist():
             firsts[k] = self._add(made, event_fields(events[int(places[k])]), {})
         rows = np.stack([starts, ends, firsts], axis=1)
-        most = np.array(made.lengths, np.int64)[firsts] + 2 * (ends - starts)
-        shares = np.cumsum(most) // _MOST_TEXT
+        lengths, growth = np.array(made.lengths, np.int64)[firsts].T
+        shares = np.cumsum(lengths + growth * (ends - starts)) // _MOST_TEXT
         for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(shares)) + 1):
             if len(some):
                 yield places[some], made.filled(stretch, rows[some])
@@ -105,8 +104,8 @@ class EventTexts:
             blank = blanks.get(name)
             if blank is None:
                 text += self._dump(value)
-            elif blank.kind == HEX:
-                parts += [text + '"0x', blank]
+            elif blank.kind in _QUOTED:
+                parts += [text + _QUOTED[blank.kind], blank]
                 text = '"'
             else:
                 parts += [text, blank]
@@ -116,12 +115,12 @@ class EventTexts:
 
 class _Templates:
     """``known``: the first steps of templates, by type and layout, and by the bytes outside of the
-    blanks; ``lengths``: at its first step, the bytes that a template's text has at most but for
-    those in hexadecimal; ``kept``: bytes held."""
+    blanks; ``lengths``: at its first step, the bytes that a template's text has at most, and how
+    many more for each byte of the event; ``kept``: bytes held."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[int, Layout], dict[bytes, int]] = {}
-        self.lengths: list[int] = []
+        self.lengths: list[tuple[int, int]] = []
         self.kept = 0
         self._steps: list[tuple[int, int, int]] = []
         self._words: list[bytes] = []
@@ -148,7 +147,8 @@ class _Templates:
         self._steps.append((END, 0, 0))
         self.kept += self._size - before
         most = self._size - before + _DIGITS * len(parts)
-        self.lengths += [most] * (len(self._steps) - first)
+        growth = max((_GROWTH.get(p.kind, 0) for p in parts if isinstance(p, Blank)), default=0)
+        self.lengths += [(most, growth)] * (len(self._steps) - first)
         return first
 
     def filled(self, stretch: Stretch, rows: _Numbers) -> pa.Array:

@@ -5,9 +5,9 @@
 SOCKET is that of a server of one's own with ``server_id=7``, ``log_bin``,
 ``binlog_rows_query_log_events`` and root without a password; its data directory must be readable
 here. NAME: ``hostile``, ``absent`` (8.0.31), ``large`` (8.0.31 with
-``binlog_row_event_max_size=256``), ``vector`` (9.x with gtid_mode). mysqlbinlog is found as
-``binlogkit.sources.mysqlbinlog`` finds it. What is here was made with the servers that the file
-names tell and with mysqlbinlog 9.7.4.
+``binlog_row_event_max_size=256``), ``vector``, ``sessions`` (9.x with gtid_mode). mysqlbinlog is
+found as ``binlogkit.sources.mysqlbinlog`` finds it. What is here was made with the servers that the
+file names tell and with mysqlbinlog 9.7.4.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Server:
     """One connection; every log begins with the same settings."""
 
     def __init__(self, socket: str) -> None:
+        self.socket = socket
         self.connection = pymysql.connect(
             unix_socket=socket, user="root", password="", charset="utf8mb4", autocommit=True
         )
@@ -204,11 +205,33 @@ def vector(server: Server) -> None:
     server.keep(log, "vector")
 
 
+def sessions(server: Server) -> None:
+    """Transactions of two sessions with other settings in turn, one's with tagged GTIDs."""
+    log = server.fresh()
+    other = Server(server.socket)
+    other.run(
+        "use shop",
+        "set gtid_next='AUTOMATIC:tag'",
+        "set time_zone='+02:00', sql_mode='', auto_increment_increment=3, foreign_key_checks=0",
+        "set names latin1",
+    )
+    server.run(
+        "create table s (id int primary key, n int, t datetime default current_timestamp, f float)"
+    )
+    for i in range(120):
+        session = other if i * 7 % 5 < 2 else server
+        session.run(f'insert into s (id, n, f) values ({i}, {i * i}, {i} / 7) /* "quoted" */')
+        if i % 6 == 5:
+            session.run(f"update s set n = -n where id > {i - 4}")
+    server.keep(log, "sessions")
+
+
 MAKERS: dict[str, Callable[[Server], None]] = {
     "hostile": hostile,
     "absent": absent,
     "large": large,
     "vector": vector,
+    "sessions": sessions,
 }
 
 if __name__ == "__main__":

@@ -40,3 +40,4 @@ cdef bint quoted_slowly(JsonOut* o, octets p, int64_t size) noexcept nogil
 cdef bint put_integer(JsonOut* o, uint64_t value, bint negative) noexcept nogil
 cdef bint put_double(JsonOut* o, double value) noexcept nogil
 cdef bint invalid(JsonOut* o) noexcept nogil
+cdef int escaped(uint8_t byte, char* out) noexcept nogil

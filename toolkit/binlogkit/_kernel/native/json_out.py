@@ -40,10 +40,7 @@ def make_room(o, size):
     return True
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _escaped(byte: uint8_t, out: cython.p_char) -> cython.int:
+def escaped(byte, out):
     """The escape of a character; how long it is."""
     short: cython.char = 0
     if byte == 0x22 or byte == 0x5C:
@@ -90,7 +87,7 @@ def quoted_slowly(o, p, size):
             if not put(o, cython.cast(cython.p_const_char, start), p - start):
                 return False
         if p < end:
-            if not put(o, escape, _escaped(p[0], escape)):
+            if not put(o, escape, escaped(p[0], escape)):
                 return False
             p += 1
     return put(o, b'"', 1)

@@ -6,19 +6,23 @@ with ``END``. What a step reads is an offset after the row's start.
 
 import cython
 from cython.cimports.binlogkit._kernel.native.digits import put_number
+from cython.cimports.binlogkit._kernel.native.json_out import escaped
 from cython.cimports.binlogkit._kernel.native.layout import little, octets
 from cython.cimports.binlogkit._kernel.native.values import Block, View, new_block
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint64_t
 from cython.cimports.libc.string import memcpy
 
 #: Kinds of steps: (END, 0, 0), (CONSTANT, offset, length), (UNSIGNED, offset, width), (SIGNED,
-#: offset, width), (MOMENT, offset, 7): a number of 55 bits, (HEX, offset, 0): all bytes from there.
-END, CONSTANT, UNSIGNED, SIGNED, MOMENT, HEX = range(6)
+#: offset, width), (MOMENT, offset, 7): a number of 55 bits, (HEX, offset, 0): all bytes from there,
+#: (TEXT, offset, 0): the same, which are UTF-8, as in a string of JSON.
+END, CONSTANT, UNSIGNED, SIGNED, MOMENT, HEX, TEXT = range(7)
 _END = cython.declare(cython.int, 0)
 _CONSTANT = cython.declare(cython.int, 1)
 _SIGNED = cython.declare(cython.int, 3)
 _MOMENT = cython.declare(cython.int, 4)
 _HEX = cython.declare(cython.int, 5)
+_TEXT = cython.declare(cython.int, 6)
+_ESCAPED = cython.declare(cython.int, 6)  # characters of a byte in JSON at most
 _DIGITS = cython.declare(cython.int, 20)  # of a number of 64 bits, and a sign
 _WIDEST = cython.declare(cython.int, 8)
 _MOMENT_BITS = cython.declare(cython.int, 55)
@@ -81,10 +85,10 @@ def _measured(
                 if s.at > constants or s.size > constants - s.at:
                     return -1
                 total += s.size
-            elif s.kind < _END or s.kind > _HEX or s.at > left:
+            elif s.kind < _END or s.kind > _TEXT or s.at > left:
                 return -1
-            elif s.kind == _HEX:
-                total += 2 * (left - s.at)
+            elif s.kind >= _HEX:
+                total += (2 if s.kind == _HEX else _ESCAPED) * (left - s.at)
             else:
                 if not 0 < s.size <= _WIDEST or s.size > left - s.at:
                     return -1
@@ -119,6 +123,8 @@ def _fill(
                 out += s.size
             elif s.kind == _HEX:
                 out += _put_hex(out, p + s.at, row[i].end - row[i].start - s.at)
+            elif s.kind == _TEXT:
+                out += _put_text(out, p + s.at, row[i].end - row[i].start - s.at)
             else:
                 out += _put_value(out, p + s.at, s.kind, cython.cast(cython.int, s.size))
             s += 1
@@ -158,3 +164,19 @@ def _put_hex(out: cython.pointer(uint8_t), p: octets, size: int64_t) -> int64_t:
         out[2 * i] = high + 48 + (7 if high > 9 else 0)
         out[2 * i + 1] = low + 48 + (7 if low > 9 else 0)
     return 2 * size
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _put_text(out: cython.pointer(uint8_t), p: octets, size: int64_t) -> int64_t:
+    """Bytes of UTF-8, escaped as JSON wants it."""
+    i: int64_t
+    start: cython.pointer(uint8_t) = out
+    for i in range(size):
+        if p[i] >= 0x20 and p[i] != 0x22 and p[i] != 0x5C:
+            out[0] = p[i]
+            out += 1
+        else:
+            out += escaped(p[i], cython.cast(cython.p_char, out))
+    return out - start

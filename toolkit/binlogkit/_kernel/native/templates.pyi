@@ -10,5 +10,6 @@ UNSIGNED: Final[int]
 SIGNED: Final[int]
 MOMENT: Final[int]
 HEX: Final[int]
+TEXT: Final[int]
 
 def filled(data: Buffer, rows: Buffer, steps: Buffer, constants: bytes) -> tuple[Block, Block]: ...

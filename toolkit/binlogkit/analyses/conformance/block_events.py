@@ -71,27 +71,35 @@ class BlockEvents:
 
     # ---- examples
 
-    def learn(self, printed: PrintedEvent, rules: Mapping[str, int]) -> None:
-        """Look at an event that was judged and is right, the one that was taken last of ours;
-        ``rules``: how many differences each explains."""
-        event, taken = self._stored.find(printed.key), self._ours.taken
-        if event is None or taken is None or printed.doubt:
+    def judged(self, printed: PrintedEvent, rules: Mapping[str, int] | None) -> None:
+        """Look at an event that was judged, the one that was taken last of ours; ``rules``: how
+        many differences each explains, None where it is not right."""
+        example = None if rules is None or printed.doubt else self._example(printed, rules)
+        if example is None:
+            if printed.kind == "Query":
+                self._forms.before = -1
             return
-        raw, (part, row) = event.raw, taken
-        code = raw.header.type_code
-        if code not in CODES or raw.extra_header or raw.version < 4:
-            return
-        if self._unlearned[code]:
-            self._unlearned[code] -= 1
-            return
-        said = {n: part.batch.column(n)[row].as_py() for n in ("type", "flags", "gtid", "fields")}
-        is_new = self._forms.learn(Example(
-            header_bytes(raw) + raw.body, raw.inner is not None, printed.pos, printed.end_log_pos,
-            printed.checksum or 0, text=printed.text, rules=rules, body=event.body, **said,
-        ))  # fmt: skip
+        code, is_new = example.data[4], self._forms.learn(example)
         self._fruitless[code] = 0 if is_new else self._fruitless[code] + 1
         if self._fruitless[code] > _LESSONS:
             self._unlearned[code] = _LONGEST_PAUSE
+
+    def _example(self, printed: PrintedEvent, rules: Mapping[str, int]) -> Example | None:
+        event, taken = self._stored.find(printed.key), self._ours.taken
+        if event is None or taken is None:
+            return None
+        raw, (part, row) = event.raw, taken
+        code = raw.header.type_code
+        if self._unlearned[code]:
+            self._unlearned[code] -= 1
+            return None
+        if code not in CODES or raw.extra_header or raw.version < 4:
+            return None
+        said = {n: part.batch.column(n)[row].as_py() for n in ("type", "flags", "gtid", "fields")}
+        return Example(
+            header_bytes(raw) + raw.body, raw.inner is not None, printed.pos, printed.end_log_pos,
+            printed.checksum or 0, text=printed.text, rules=rules, body=event.body, **said,
+        )  # fmt: skip
 
     # ---- runs
 
@@ -272,6 +280,9 @@ class BlockEvents:
 
     def _counted(self, run: EventRun, stop: int) -> None:
         """The first events are taken."""
+        last = run.last_statement(stop)
+        if last is not None:
+            self._forms.before = last
         for rule, times in run.rules(stop).items():
             self._explained(rule, times)
         self.compared += stop

@@ -175,8 +175,8 @@ class _Comparison:
         if printed.doubt:
             self._doubt(key, ours, printed)
         right = stored is not None and ours is not None and self._others == others
-        if right and self.block_events is not None:
-            self.block_events.learn(printed, self.findings.rules - before)
+        if self.block_events is not None:
+            self.block_events.judged(printed, self.findings.rules - before if right else None)
         if self.groups is None:
             self.stored.pass_over(key)
         elif rows:

@@ -22,7 +22,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.conformance.printed import clock
-from binlogkit.analyses.conformance.stored_fields import payload_fields, status_places
+from binlogkit.analyses.conformance.stored_fields import (
+    payload_fields,
+    status_places,
+    tagged_places,
+)
 from binlogkit.constants import HEADER_LENGTH, EventType
 from binlogkit.events.rows import RowsFlag
 from binlogkit.events.table_map import TableMap
@@ -47,22 +51,23 @@ class Part(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A number of ``bits`` bits below ``limit`` at the byte ``at`` of an event; ``names``: of the
-    record's fields that hold it."""
+    """A number of ``bits`` bits below ``limit`` at the byte ``at`` of an event, after ``skipped``
+    bits of that; ``names``: of the record's fields that hold it."""
 
     names: tuple[str, ...]
     at: int
     bits: int
     limit: int = 1 << 64
+    skipped: int = 0
 
     @property
     def width(self) -> int:
         """In bytes."""
-        return -(-self.bits // 8)
+        return -(-(self.bits + self.skipped) // 8)
 
     def values(self, data: Bytes) -> Numbers:
         """The numbers in events, one a row."""
-        found = numbers_at(data, self.at, self.width)
+        found = numbers_at(data, self.at, self.width) >> np.uint64(self.skipped)
         return found & np.uint64((1 << self.bits) - 1)
 
 
@@ -78,11 +83,20 @@ _SIZE = Blank(("size",), 9, 32)
 _LAST_MOMENT = 253_402_300_800_000_000  # microseconds; the year 10000 begins
 _GNO, _CLOCK, _TIMES = (HEADER_LENGTH + n for n in (17, 25, 42))
 _LOGICAL_CLOCK = 2
+_WHOLE = 8  # bytes of a variable-length number, of which the first says how many follow
+#: Fields of a tagged GTID that differ, by their numbers: name, and whether a sign is in it.
+_OF_TAGGED = {
+    2: ("gno", 1), 4: ("last_committed", 1), 5: ("sequence_number", 1),
+    6: ("immediate_commit_timestamp", 0), 7: ("original_commit_timestamp", 0),
+    8: ("transaction_length", 0),
+}  # fmt: skip
 _PACKED = {0xFC: 16, 0xFD: 24, 0xFE: 64}
 _PAYLOAD_SIZE, COMPRESSION, UNCOMPRESSED = 1, 2, 3  # fields of a payload event
 _POST_HEADER = HEADER_LENGTH + 8  # of rows: the table's id, flags
 _STATUS, _STATUS_LENGTH = HEADER_LENGTH + 13, HEADER_LENGTH + 11
-_GTIDS = (EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT)
+_GTIDS = (
+    EventType.GTID_LOG_EVENT, EventType.ANONYMOUS_GTID_LOG_EVENT, EventType.GTID_TAGGED_LOG_EVENT,
+)  # fmt: skip
 _UPDATES = (EventType.UPDATE_ROWS_EVENT_V1, EventType.UPDATE_ROWS_EVENT)
 _V1 = (
     EventType.WRITE_ROWS_EVENT_V1, EventType.UPDATE_ROWS_EVENT_V1, EventType.DELETE_ROWS_EVENT_V1,
@@ -105,6 +119,21 @@ def _gtid(data: bytes) -> tuple[Blank, ...]:
             at += 7
         blanks += _packed(("transaction_length",), data, at)
     return tuple(blanks)
+
+
+def _tagged(data: bytes) -> Iterator[Blank]:
+    fields = tagged_places(data, HEADER_LENGTH)
+    for number, (name, is_signed) in _OF_TAGGED.items():
+        if number not in fields:
+            continue
+        names: tuple[str, ...] = (name,)
+        if name == "immediate_commit_timestamp" and number + 1 not in fields:
+            names = (name, "original_commit_timestamp")
+        at, length = fields[number].start, fields[number].stop - fields[number].start
+        at, skipped = (at + 1, 0) if length > _WHOLE else (at, length)
+        bits = 64 if length > _WHOLE else 8 * length - skipped
+        limit = _LAST_MOMENT if name.endswith("timestamp") else 1 << 64
+        yield Blank(names, at, bits - is_signed, limit, skipped + is_signed)
 
 
 def _packed(names: tuple[str, ...], data: bytes, at: int) -> Iterator[Blank]:
@@ -146,6 +175,8 @@ def blanks_of(data: bytes) -> tuple[Blank, ...] | None:
     try:
         if code in ROWS:
             return (*head, _SIZE)
+        if code == EventType.GTID_TAGGED_LOG_EVENT:
+            return (*head, *_tagged(data))
         if code in _GTIDS:
             return head + _gtid(data)
         if code == EventType.TRANSACTION_PAYLOAD_EVENT:
@@ -303,10 +334,9 @@ def _record_template(fields: str, blanks: Sequence[Blank], code: int) -> Templat
 class Form:
     """What events like an example have in common.
 
-    ``type``, ``flags``: as the record has them; ``record``: its fields; ``text``: what is printed;
-    ``gtid``: what stands before the number, None without one; ``table_id``: of a table map or of
-    rows; ``body``: the example's, as it was read from its bytes; ``rules``: how many differences
-    each rule explains.
+    ``type``, ``flags``: as the record has them; ``record``: its fields; ``gtid``: what stands
+    before the number, None without one; ``table_id``: of a table map or of rows; ``body``: the
+    example's, as it was read from its bytes; ``rules``: how many differences each rule explains.
     """
 
     part: Part
@@ -314,7 +344,6 @@ class Form:
     type: str
     flags: str
     record: Template
-    text: Template
     gtid: str | None
     table_id: int
     body: object
@@ -361,6 +390,19 @@ class Example:
     rules: Mapping[str, int]
     body: object
 
+    @property
+    def prefix(self) -> int:
+        """How many of its bytes have a form, 0 where that is not known."""
+        data, size = np.frombuffer(self.data, np.uint8), np.array([len(self.data)])
+        return int(prefixes(self.data[4], data, np.zeros(1, np.int64), size)[0])
+
+    def alike(self, form: Form) -> Alike:
+        """It alone, as an event of a form."""
+        data, prefix = np.frombuffer(self.data, np.uint8), self.prefix
+        printed = {name: np.array([getattr(self, name)], np.uint64) for name in PLACES}
+        ends = np.array([prefix]), np.array([len(data)])
+        return Alike(form, data[None, :prefix], printed, data, *ends)
+
 
 _MOST_BYTES = 16 << 20  # of examples
 _FEW = 8  # forms that are compared one after the other
@@ -370,39 +412,61 @@ _Kind = tuple[int, bool, int]  # type, whether in a payload, bytes that have a f
 
 
 class EventForms:
-    """The forms that are known."""
+    """The forms that are known.
+
+    ``texts``: what is printed of an event by its form and that of the statement before it: of a
+    statement's settings mysqlbinlog prints those that changed (``print_query_header`` in
+    ``sql/log_event.cc``, 8.0); ``before``: the form of the last statement. Forms are numbers, -1
+    where there is none; so is what stands before other events.
+    """
 
     def __init__(self) -> None:
         self._forget()
 
     def _forget(self) -> None:
         self.forms: list[Form] = []
+        self.texts: dict[tuple[int, int], Template] = {}
+        self.before = -1
         self._known: dict[_Kind, dict[tuple[Blank, ...], dict[bytes, int]]] = {}
         self._bytes = 0
 
     def learn(self, example: Example) -> bool:
-        """Take an example; whether none like it was known."""
-        blanks = blanks_of(example.data)
-        if blanks is None:
-            return False
+        """Take an example, the event after the one before; whether it says anything new."""
         if self._bytes > _MOST_BYTES:
             self._forget()
-        data, code = np.frombuffer(example.data, np.uint8), example.data[4]
-        size = np.array([len(data)])
-        prefix = int(prefixes(code, data, np.zeros(1, np.int64), size)[0])
-        kind = (code, example.inner, prefix)
-        forms = self._known.setdefault(kind, {}).setdefault(blanks, {})
-        key = (data[:prefix] & _kept(blanks, prefix)).tobytes()
-        if not prefix or key in forms:
+        known = len(self.forms)
+        form, before = self._form(example), -1
+        if example.data[4] == EventType.QUERY_EVENT:
+            before, self.before = self.before, form
+        if form < 0:
             return False
-        form = _made(example, blanks)
-        self._bytes += len(key) + len(example.fields) + len(example.text)
-        if not _is_example(form, example, prefix):
-            forms[key] = -1
-            return True
-        forms[key] = len(self.forms)
-        self.forms.append(form)
+        blanks = {**self.forms[form].blanks, **dict.fromkeys(PLACES), "query": None}
+        text = _text_template(example.data[4], example.text, blanks)
+        if self.texts.get((before, form)) == text:
+            return len(self.forms) > known
+        events = example.alike(self.forms[form])
+        if events.filled(text).to_pylist() != [example.text]:
+            return False
+        self.texts[before, form] = text
+        self._bytes += len(example.text)
         return True
+
+    def _form(self, example: Example) -> int:
+        """The form of an example, -1 where it has none."""
+        blanks = blanks_of(example.data)
+        prefix = 0 if blanks is None else example.prefix
+        if blanks is None or not prefix:
+            return -1
+        kind = (example.data[4], example.inner, prefix)
+        forms = self._known.setdefault(kind, {}).setdefault(blanks, {})
+        data = np.frombuffer(example.data, np.uint8, prefix)
+        key = (data & _kept(blanks, prefix)).tobytes()
+        if key not in forms:
+            form = _made(example, blanks)
+            self._bytes += len(key) + len(example.fields)
+            forms[key] = len(self.forms) if _says(form, example) else -1
+            self.forms += [form] * (forms[key] >= 0)
+        return forms[key]
 
     def of(self, code: int, inner: bool, prefix: int, data: Bytes) -> Places:
         """The form of each event of a type, ``inner`` in a payload, whose first ``prefix`` bytes
@@ -429,7 +493,7 @@ def _kept(blanks: Sequence[Blank], prefix: int) -> Bytes:
     """The bits that all events of a form have in common."""
     kept = np.full(prefix, 0xFF, np.uint8)
     for blank in blanks:
-        bits = ((1 << 8 * blank.width) - 1) ^ ((1 << blank.bits) - 1)
+        bits = ((1 << 8 * blank.width) - 1) ^ ((1 << blank.bits) - 1 << blank.skipped)
         kept[blank.at : blank.at + blank.width] = [*bits.to_bytes(blank.width, "little")]
     return kept
 
@@ -441,30 +505,24 @@ def _made(example: Example, blanks: Sequence[Blank]) -> Form:
     return Form(
         _part(example.data), by_name, example.type, example.flags,
         _record_template(example.fields, blanks, code),
-        _text_template(code, example.text, {**by_name, **dict.fromkeys(PLACES), "query": None}),
         None if gtid is None or code not in _GTIDS else gtid.rpartition(":")[0] + ":",
         int.from_bytes(table_id, "little"), example.body, example.rules,
     )  # fmt: skip
 
 
-def _is_example(form: Form, example: Example, prefix: int) -> bool:
-    """Whether the form, filled with the example's own numbers, is the example."""
-    data = np.frombuffer(example.data, np.uint8)
-    printed = {name: np.array([getattr(example, name)], np.uint64) for name in PLACES}
-    events = Alike(
-        form, data[None, :prefix], printed, data, np.array([prefix]), np.array([len(data)])
-    )
-    return (
-        events.filled(form.record).to_pylist() == [example.fields.encode()]
-        and events.filled(form.text).to_pylist() == [example.text]
-        and (form.part != Part.GTID or events.gtids().to_pylist() == [example.gtid])
+def _says(form: Form, example: Example) -> bool:
+    """Whether the form, filled with the example's own numbers, says what its record does."""
+    events = example.alike(form)
+    return events.filled(form.record).to_pylist() == [example.fields.encode()] and (
+        form.part != Part.GTID or events.gtids().to_pylist() == [example.gtid]
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
     """Events of one form: ``data``: their first bytes, one event a row; ``printed``: the places and
-    the checksum that are printed of each; ``whole[starts[i]:ends[i]]``: what has no form."""
+    the checksum that are printed of each; ``whole[starts[i]:ends[i]]``: what has no form; ``text``:
+    what is printed."""
 
     form: Form
     data: Bytes
@@ -472,6 +530,7 @@ class Alike:
     whole: Bytes
     starts: Places
     ends: Places
+    text: Template = ()
 
     def numbers(self, name: str) -> Numbers:
         """A number of each event."""

@@ -90,7 +90,7 @@ class EventRun:
         self.inners = self.numbers["inner"]
         self._forms = forms.forms
         self.ids = np.full(count, -1, np.int64)
-        self._alike: dict[int, tuple[Places, Alike]] = {}
+        self._alike: list[tuple[Places, Alike]] = []
         tails = np.where(self.inners < 0, CHECKSUM_LENGTH * tail, 0)
         stored = _Stored(data, self.positions, self.ends, self.inners, tails)
         if stored.count:
@@ -125,21 +125,41 @@ class EventRun:
         places = np.where(inner, ends, self.positions[:count]), ends & UINT32, crcs
         printed = {n: v.astype(np.uint64) for n, v in zip(PLACES, places, strict=True)}
         kinds = heads[:, 4].astype(np.int64) * 2 + inner
+        found = []
         for kind in np.unique(kinds[right]).tolist():
             here, code = np.flatnonzero(right & (kinds == kind)), kind // 2
-            found = prefixes(code, whole, starts[here], sizes[here])
-            for prefix in np.unique(found[found > 0]).tolist():
-                these = here[found == prefix]
+            lengths = prefixes(code, whole, starts[here], sizes[here])
+            for prefix in np.unique(lengths[lengths > 0]).tolist():
+                these = here[lengths == prefix]
                 data = whole[starts[these, None] + np.arange(prefix)]
-                ids = forms.of(code, bool(kind % 2), prefix, data)
-                for form in np.unique(ids[ids >= 0]).tolist():
-                    events = these[ids == form]
-                    self.ids[events] = form
-                    self._alike[form] = events, Alike(
-                        self._forms[form], data[ids == form],
-                        {name: values[events] for name, values in printed.items()},
-                        whole, starts[events] + prefix, stops[events],
-                    )  # fmt: skip
+                self.ids[these] = ids = forms.of(code, bool(kind % 2), prefix, data)
+                found += [(form, these, ids == form, data) for form in np.unique(ids[ids >= 0])]
+        before = self._before(forms)
+        for form, these, of_form, data in found:
+            for last in np.unique(before[these[of_form]]).tolist():
+                some = of_form & (before[these] == last)
+                events, text = these[some], forms.texts.get((last, int(form)))
+                if text is None:
+                    self.ids[events] = -1
+                    continue
+                self._alike.append((events, Alike(
+                    self._forms[form], data[some],
+                    {name: values[events] for name, values in printed.items()},
+                    whole, starts[events] + data.shape[1], stops[events], text,
+                )))  # fmt: skip
+
+    def _before(self, forms: EventForms) -> Places:
+        """The form of the statement before each statement; -1 of other events."""
+        parts = np.array([*(form.part for form in self._forms), -1], np.int64)
+        statements = np.flatnonzero(parts[self.ids] == Part.BEGIN)
+        found = np.full(len(self.ids), -1, np.int64)
+        found[statements] = np.append(forms.before, self.ids[statements])[:-1]
+        return found
+
+    def last_statement(self, stop: int) -> int | None:
+        """The form of the last statement of the first events, None where there is none."""
+        found = np.flatnonzero(self._parts[:stop] == Part.BEGIN)
+        return int(self.ids[found[-1]]) if len(found) else None
 
     def right(self, begins: Container[Part]) -> int:
         """How many of the first events have a form, and are what follows from it and what may
@@ -148,7 +168,7 @@ class EventRun:
         fields = self.batch.column("fields")
         if fields.type != pa.string():
             return 0
-        for events, alike in self._alike.values():
+        for events, alike in self._alike:
             form, here = alike.form, pa.array(events)
             want = alike.filled(form.record)
             right[events] &= ~alike.odd()
@@ -175,7 +195,7 @@ class EventRun:
         """How many of the first events no rule explains that is ``wanted``, of ``count``."""
         found = [
             events[0]
-            for events, alike in self._alike.values()
+            for events, alike in self._alike
             if len(events) and any(map(wanted, alike.form.rules))
         ]
         return min(count, *map(int, found)) if found else count
@@ -183,7 +203,7 @@ class EventRun:
     def rules(self, stop: int) -> Counter[str]:
         """How many differences of the first events each rule explains."""
         found = Counter[str]()
-        for events, alike in self._alike.values():
+        for events, alike in self._alike:
             for rule, times in alike.form.rules.items():
                 found[rule] += times * int(np.searchsorted(events, stop))
         return found
@@ -233,7 +253,7 @@ class EventRun:
 
     def _numbers_of(self, stop: int, part: Part) -> Iterator[tuple[Form, tuple[Places, Alike]]]:
         """The forms of a part; its events before ``stop``, which are the first of each."""
-        for events, alike in self._alike.values():
+        for events, alike in self._alike:
             if alike.form.part == part:
                 yield alike.form, (events[: np.searchsorted(events, stop)], alike)
 
@@ -284,7 +304,7 @@ class EventRun:
         """Rows events as they are stored."""
         places = {
             event: (alike, i)
-            for found, alike in self._alike.values()
+            for found, alike in self._alike
             if alike.form.part in (Part.ROWS, Part.LAST_ROWS)
             for i, event in enumerate(found.tolist())
         }
@@ -304,10 +324,10 @@ class EventRun:
         if rows is not None and at is not None:
             texts.append(rows)
             places.append(2 * last_rows[np.searchsorted(last_rows, at)] + 1)
-        for events, alike in self._alike.values():
+        for events, alike in self._alike:
             here = events[: np.searchsorted(events, stop)]
             if len(here):
-                texts.append(alike.filled(alike.form.text).slice(0, len(here)))
+                texts.append(alike.filled(alike.text).slice(0, len(here)))
                 places.append(2 * here)
         order = np.argsort(np.concatenate(places), kind="stable")
         whole = pa.concat_arrays(texts).take(pa.array(order))
@@ -345,26 +365,28 @@ class _Stored:
 
     def _unpack(self, data: bytes, outer: Places, inners: Places, there: Booleans) -> None:
         """Place the events that are in payloads."""
-        following = np.append(outer[1:], len(inners))
+        counts = np.diff(np.append(outer, len(inners))) - 1
         unpacker = zstandard.ZstdDecompressor(max_window_size=limit("WINDOW"))
-        for event, end in zip(outer.tolist(), following.tolist(), strict=True):
+        starts, stops = list[int](), list[int]()
+        full = counts > 0
+        for event, count in zip(outer[full].tolist(), counts[full].tolist(), strict=True):
             if not there[event] or self._size > 4 * MOST_BYTES:
-                return
-            if end == event + 1:
-                continue
+                break
             plain = _unpacked(data[self.starts[event] : self.stops[event]], unpacker)
             at = [0]
-            while at[-1] + HEADER_LENGTH <= len(plain) and len(at) <= end - event - 1:
+            while at[-1] + HEADER_LENGTH <= len(plain) and len(at) <= count:
                 size = int.from_bytes(plain[at[-1] + _SIZE_AT : at[-1] + _SIZE_AT + 4], "little")
                 at.append(at[-1] + max(size, HEADER_LENGTH))
-            numbered = (inners[event + 1 : end] == np.arange(end - event - 1)).all()
-            if at[-1] != len(plain) or len(at) != end - event or not numbered:
-                return
-            self.starts[event + 1 : end] = self._size + np.array(at[:-1])
-            self.stops[event + 1 : end] = self._size + np.array(at[1:])
-            there[event + 1 : end] = True
+            if at[-1] != len(plain) or len(at) != count + 1:
+                break
+            starts += [self._size + place for place in at[:-1]]
+            stops += [self._size + place for place in at[1:]]
             self._parts.append(plain)
             self._size += len(plain)
+        inside = np.flatnonzero(inners >= 0)[: len(starts)]
+        self.starts[inside], self.stops[inside] = starts, stops
+        numbers = inside - outer[np.searchsorted(outer, inside) - 1] - 1
+        there[inside] = inners[inside] == numbers
 
     def crcs(self, heads: Bytes) -> tuple[Places, Booleans]:
         """The checksum that is printed of each event, and whether it holds; of events in payloads

@@ -290,19 +290,27 @@ def _gtid(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
     yield from told(fields, "commit_group_ticket", uint(8), body[at:])
 
 
-def _tagged(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
-    at, found = 0, {}
+def tagged_places(data: bytes, at: int = 0) -> dict[int, slice]:
+    """Where the fields of a tagged GTID stand, which begins at ``at``, by their numbers; of a tag
+    its length, too. IndexError: they do not end."""
+    found = dict[int, slice]()
     for _ in ("version", "size", "last that a reader must know"):
-        _, at = variable_at(body, at)
-    while at < len(body):
-        number, start = variable_at(body, at)
-        more, at = variable_at(body, start)
+        _, at = variable_at(data, at)
+    while at < len(data):
+        number, start = variable_at(data, at)
+        more, at = variable_at(data, start)
         for _ in range(15 if number == _UUID else 0):
-            _, at = variable_at(body, at)
+            _, at = variable_at(data, at)
         at += more if number == _TAG else 0
-        found[number] = body[start:at]
-    yield from told(fields, "flags", variable, found.get(0, b""))
-    yield from told(fields, "commit_group_ticket", variable, found.get(_TICKET, b""))
+        found[number] = slice(start, at)
+    return found
+
+
+def _tagged(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+    places = tagged_places(body)
+    for name, number in (("flags", 0), ("commit_group_ticket", _TICKET)):
+        stored = body[places[number]] if number in places else b""
+        yield from told(fields, name, variable, stored)
 
 
 def _format(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
