@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from binlogkit.log import Batch as Batch
     from binlogkit.log import Log as Log
     from binlogkit.log import open_log as open
-    from binlogkit.log.capture import capture as capture
     from binlogkit.log.explain import Explanation as Explanation
-    from binlogkit.log.follow import follow as follow
     from binlogkit.log.index.touched import touched as touched
     from binlogkit.log.opening import audit as audit
     from binlogkit.log.opening import explain as explain
     from binlogkit.log.opening import index as index
     from binlogkit.log.opening import suspects as suspects
     from binlogkit.log.opening import verify as verify
-    from binlogkit.log.snapshot import snapshot as snapshot
+    from binlogkit.log.server.capture import capture as capture
+    from binlogkit.log.server.follow import follow as follow
+    from binlogkit.log.server.snapshot import snapshot as snapshot
     from binlogkit.reports import plots as plot
     from binlogkit.reports import sql as sql
     from binlogkit.rows.filters import Filters as Filters
@@ -75,11 +75,11 @@ _HOMES = {
     "GtidSet": ("binlogkit.events.gtid_set", "GtidSet"),
     "Log": ("binlogkit.log", "Log"),
     "audit": ("binlogkit.log.opening", "audit"),
-    "capture": ("binlogkit.log.capture", "capture"),
+    "capture": ("binlogkit.log.server.capture", "capture"),
     "conformance": ("binlogkit.analyses.conformance", None),
     "errors": ("binlogkit.errors", None),
     "explain": ("binlogkit.log.opening", "explain"),
-    "follow": ("binlogkit.log.follow", "follow"),
+    "follow": ("binlogkit.log.server.follow", "follow"),
     "index": ("binlogkit.log.opening", "index"),
     "live": ("binlogkit.livestate.live", "live"),
     "logging_rules": ("binlogkit.analyses.logging_rules", None),
@@ -88,7 +88,7 @@ _HOMES = {
     "point_in_time": ("binlogkit.analyses.point_in_time", None),
     "row_image": ("binlogkit.analyses.row_image", None),
     "sample": ("binlogkit.sources.sample", "sample"),
-    "snapshot": ("binlogkit.log.snapshot", "snapshot"),
+    "snapshot": ("binlogkit.log.server.snapshot", "snapshot"),
     "sql": ("binlogkit.reports.sql", None),
     "suspects": ("binlogkit.log.opening", "suspects"),
     "touched": ("binlogkit.log.index.touched", "touched"),

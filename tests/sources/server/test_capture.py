@@ -348,7 +348,7 @@ def test_a_reset_to_the_next_number_is_noticed(
         server.query("RESET MASTER TO 2")
         said = "PREVIOUS_GTIDS lack" if gtids == "ON" else "begun anew, and not by the rotation"
         if (end, gtids) == ("shutdown", "OFF"):  # as if the server had been up for long
-            monkeypatch.setattr("binlogkit.log.capture._STARTS_WITHIN", -1)
+            monkeypatch.setattr("binlogkit.log.server.capture._STARTS_WITHIN", -1)
             said = "begun anew while the server ran"
         with pytest.raises(ReplicationError, match=f"is not what followed binlog.000001.*{said}"):
             bk.capture(settings_of(server), other)

@@ -93,7 +93,7 @@ def command(**arguments: Any) -> int:
     SLAVE, and REPLICATION CLIENT for the list of logs. The captured files are as secret as the
     database; those of a server that encrypts its logs are not encrypted.
     """
-    from binlogkit.log.capture import capture
+    from binlogkit.log.server.capture import capture
 
     follow = arguments["follow"]
     server = _settings_of(arguments)

@@ -128,7 +128,7 @@ class _ServerJudge:
         from binlogkit.analyses.conformance.server_lines import Line, lines_of
         from binlogkit.cli.progress import unwatched
         from binlogkit.constants import EventFlag
-        from binlogkit.log.served import served_tables
+        from binlogkit.log.server.served import served_tables
         from binlogkit.log.stored_events import StoredEvents
         from binlogkit.rows.series import split_name
         from binlogkit.sources.server.listed import listed_events

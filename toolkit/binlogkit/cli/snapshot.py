@@ -38,7 +38,7 @@ def command(
     CLIENT, RELOAD for --lock global, and REPLICATION SLAVE for --chunk-rows; its password is in the
     environment variable BINLOGKIT_PASSWORD.
     """
-    from binlogkit.log.snapshot import snapshot
+    from binlogkit.log.server.snapshot import snapshot
 
     taken = snapshot(server, out, tables=list(table) or None, lock=lock, chunk_rows=chunk_rows)
     for name, rows in taken.tables.items():

@@ -24,11 +24,11 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.livestate.states import no_rows
 from binlogkit.livestate.tables import Base, too_large
 from binlogkit.log import Log, open_log
-from binlogkit.log.follow import follow
 from binlogkit.log.follow_logs import follow_logs
 from binlogkit.log.following import Following
-from binlogkit.log.server_following import ServerFollowing
-from binlogkit.log.several import FollowingSeveral
+from binlogkit.log.server.follow import follow
+from binlogkit.log.server.following import ServerFollowing
+from binlogkit.log.server.several import FollowingSeveral
 from binlogkit.rows.filters import parse_table_name, written_table_name
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import Origin
@@ -157,8 +157,8 @@ def _first(servers: Servers, ask: Callable[[ServerSettings], Any]) -> Any:
 
 
 def _in_chunks(servers: Servers, names: list[TableName], how: How) -> Beginning:
-    """With a snapshot that is taken now, so many rows at a time (log/chunked.py)."""
-    from binlogkit.log.snapshot import snapshot
+    """With a snapshot that is taken now, so many rows at a time (log/server/chunked.py)."""
+    from binlogkit.log.server.snapshot import snapshot
 
     asked = [written_table_name(n.db, n.table) if n.db else n.table for n in names]
     with TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ from binlogkit.analyses.point_in_time.result import state_table
 from binlogkit.constants import TableId
 from binlogkit.errors import WriteError
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.log.snapshot import file_name
+from binlogkit.log.server.snapshot import file_name
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.table_state import TableState
 

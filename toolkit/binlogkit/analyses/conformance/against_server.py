@@ -1,7 +1,7 @@
 """A log's events and states against the server that wrote it: SHOW BINLOG EVENTS, and SELECT.
 
 The server is no decoder of rows: of these its tables are the judge, as they are at a position in
-the log. It is asked by who calls this (log/served.py, sources/server/listed.py).
+the log. It is asked by who calls this (log/server/served.py, sources/server/listed.py).
 """
 
 from __future__ import annotations

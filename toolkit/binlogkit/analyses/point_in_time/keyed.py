@@ -244,8 +244,8 @@ class _Events:
         alone = self.begins | whole[self.change]
         starts = self.removes | alone | (before < 0)
         root = roots(np.where(starts, at, before))
-        # A row that was read after it moved (log/chunked.py) is at its new key only, where nothing
-        # can have been before it.
+        # A row that was read after it moved (log/server/chunked.py) is at its new key only, where
+        # nothing can have been before it.
         begun = root[comes]
         lost = (base[begun] < 0) & ~alone[begun] & (arrived >= 0)
         base[begun[lost]] = arrived[lost]

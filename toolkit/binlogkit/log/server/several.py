@@ -31,7 +31,7 @@ from binlogkit.sources.server.resume import OtherServerError
 
 if TYPE_CHECKING:
     from binlogkit.events.base import Event
-    from binlogkit.log.server_following import ServerFollowing
+    from binlogkit.log.server.following import ServerFollowing
     from binlogkit.rows.reading import Reading
     from binlogkit.rows.soundness import Gap
     from binlogkit.sources.server.resume import Stop

@@ -87,8 +87,8 @@ def made_one(
 
     ServerError: a table was altered meanwhile, or the log lacks a part of its changes.
     """
-    from binlogkit.log.capture import capture
     from binlogkit.log.opening import open_log
+    from binlogkit.log.server.capture import capture
     from binlogkit.sources.server.resume import Stop
 
     assert found.file is not None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Unpack
 
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.log.server_following import FollowArgs, ServerFollowing
-from binlogkit.log.several import FollowingSeveral
+from binlogkit.log.server.following import FollowArgs, ServerFollowing
+from binlogkit.log.server.several import FollowingSeveral
 from binlogkit.log.signatures import names
 from binlogkit.rows.options import Start
 from binlogkit.sources.connection import Servers, ServerSettings, servers_of
@@ -38,14 +38,14 @@ def follow(
 
     ``server``: ``mysql://user@host:port`` or settings; ``start_log``, ``start_position``: the place
     (default: first log, 4); ``gtid_set``: transactions to skip (needs gtid_mode=ON; if another
-    server answers at the address, rows resume by GTID, log/several.py); ``wait``: wait for new
-    events until ``stop.now()``, else stop at the end of the last log; ``heartbeat``: seconds after
+    server answers at the address, rows resume by GTID, several.py); ``wait``: wait for new events
+    until ``stop.now()``, else stop at the end of the last log; ``heartbeat``: seconds after
     which an idle server sends one; ``patience``, ``silence``: as :func:`capture`; ``reading``:
     ``schema``, ``charset``, ``on_damage`` as :func:`binlogkit.open`, for rows.
 
     Several servers (``mysql://user@one:3306,two:3306``, or a list) need a ``gtid_set``. The first
     one that answers is followed. When it is lost, the next one that has all transactions that were
-    read is followed (log/several.py). Several servers give no events.
+    read is followed (log/server/several.py). Several servers give no events.
 
     Iteration gives events; ``rows()``, ``batches()``, ``transactions()`` and ``steps()`` give whole
     transactions (log/following.py). Errors: as :func:`capture`; DamageError.

@@ -63,7 +63,7 @@ def snapshot(
 
     DDL on the tables waits until they are read, unless ``chunk_rows`` is given. Then so many rows
     are read at a time, no transaction stays open for long, and the log brings the tables to one
-    moment (log/chunked.py); they are then in memory. Otherwise memory is bounded.
+    moment (log/server/chunked.py); they are then in memory. Otherwise memory is bounded.
 
     Privileges: SELECT, LOCK TABLES, REPLICATION CLIENT, RELOAD for ``global``, and REPLICATION
     SLAVE for ``chunk_rows``. Errors: UsageError, WriteError, ServerError and its kinds.
@@ -113,7 +113,7 @@ def written(
 
 def _in_chunks(server: str | ServerSettings, found: ServerTables, folder: Path, rows: int) -> Taken:
     """Write tables in chunks of rows. Errors: see :func:`snapshot`."""
-    from binlogkit.log.chunked import batches_in_order, made_one
+    from binlogkit.log.server.chunked import batches_in_order, made_one
 
     if rows < 1:
         raise UsageError("chunk_rows is a number of rows")

@@ -18,8 +18,8 @@ import binlogkit as bk
 from binlogkit.errors import ServerError, UsageError
 from binlogkit.frames.snapshots.server import ServerTables
 from binlogkit.livestate.live import live
-from binlogkit.log.chunked import batches_in_order, made_one
-from binlogkit.log.snapshot import snapshot, written
+from binlogkit.log.server.chunked import batches_in_order, made_one
+from binlogkit.log.server.snapshot import snapshot, written
 from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.truth import read_tables
 from tests.livestate.shop import more_is_applied, more_is_logged, reached
