@@ -187,6 +187,23 @@ def test_many_updates_are_united(logs: Path, tmp_path: Path) -> None:
     assert Index(folder).table("logs").num_rows == 40
 
 
+def test_a_batch_with_more_than_all_others_is_not_written_anew(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "_MOST_SMALL", 3)
+    monkeypatch.setattr(Index, "_size", lambda index, batch: len(index.known[batch]))
+    index = Index(tmp_path / "index")
+    source, many = min(logs.iterdir()), [logs / f"other.{i:06}" for i in range(16)]
+    for path in many:
+        shutil.copy(source, path)
+    index.update(bk.open(many[:10]).carriers)
+    (first,) = index.known
+    for path in many[10:]:
+        index.update(bk.open(path).carriers)
+        assert first in index.known and len(index.known) <= 3
+    assert index.table("logs").num_rows == 16
+
+
 def test_updates_that_are_large_in_memory_stay_apart(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

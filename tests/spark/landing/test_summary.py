@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from binlogkit.log import open_log
@@ -18,7 +20,14 @@ from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
-from tests.analyses.verify.conftest import write_series
+from tests.analyses.verify.conftest import (
+    DATA,
+    Piece,
+    joined,
+    pieces_of,
+    previous_gtids,
+    write_series,
+)
 from tests.spark.landing.landings import land, landed
 
 LOGS, EACH = 6, 10
@@ -77,6 +86,56 @@ def test_a_mask_holds_for_what_the_summary_says_of_its_column(
     assert landed(out) == landed(tmp_path / "whole")
     found = landed(out)["keyed/pk"]
     assert found and not any("name" in row for row in found)
+
+
+def nightly(folder: Path, logs: int) -> list[Path]:
+    """Logs of a table that is dropped and made again in each, its column called ``name`` in one and
+    ``item`` in the next, and filled."""
+    events = pieces_of((DATA / "8.0-row-full/keys/binlog.000001").read_bytes())
+    starts = [i for i, piece in enumerate(events) if piece.type == "GTID_LOG_EVENT"]
+    told = [events[a:b] for a, b in pairwise(starts)]
+    database, create = told[:2]
+    filled = next(one for one in told if any(b"\x05keyed\0\x02pk\0" in p.data for p in one))
+    paths, number = list[Path](), 0
+    for n in range(logs):
+        sql = bytes(create[-1].data)[create[-1].data.index(b"CREATE") :]
+        story = [create if n % 2 == 0 else said(create, sql, sql.replace(b"name", b"item")), filled]
+        begun = [database] if n == 0 else [said(create, sql, b"DROP TABLE keyed.pk")]
+        previous = Piece(bytearray(events[1].data[:19]) + previous_gtids(number), events[1].type)
+        pieces = [events[0], previous]
+        for each in [*begun, *story]:
+            number += 1
+            gtid = Piece(bytearray(each[0].data), each[0].type)
+            gtid.data[36:44] = number.to_bytes(8, "little")
+            pieces += [gtid, *each[1:]]
+        rotate = Piece(bytearray(events[-1].data[:27]), "ROTATE_EVENT")
+        rotate.data += f"binlog.{n + 2:06}".encode()
+        paths.append(folder / f"binlog.{n + 1:06}")
+        paths[-1].write_bytes(joined([*pieces, rotate]))
+    return paths
+
+
+def said(transaction: Sequence[Piece], old: bytes, new: bytes) -> list[Piece]:
+    """A transaction with another statement."""
+    return [Piece(piece.data.replace(old, new), piece.type) for piece in transaction]
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["", "masked"])
+def test_what_repeats_itself_is_in_it_once(masked: bool, tmp_path: Path) -> None:
+    """With all that it has shown: a mask holds for a column that the last table does not have."""
+    out, folder = tmp_path / "lake", tmp_path / "nights"
+    folder.mkdir()
+    terms = Terms(masks=parse_masks(["keyed.pk.item=drop"] if masked else []))
+    logs, kept = nightly(folder, 8), list[int]()
+    for n in range(2, len(logs) + 1):
+        land(logs[:n], out, terms)
+        kept.append(pq.read_metadata(out / "ledger" / "summary.parquet").num_rows)
+    assert kept[0] < kept[1] < kept[2] and len(set(kept[3::2])) == len(set(kept[4::2])) == 1
+    land(logs, tmp_path / "whole", terms)
+    found = landed(out)
+    assert found == landed(tmp_path / "whole")
+    filled = [[n for n in ("name", "item") if row.get(n) is not None] for row in found["keyed/pk"]]
+    assert 0 < filled.count(["name"]) == filled.count(["item"]) + masked * filled.count(["name"])
 
 
 def test_purged_logs_are_in_it(logs: list[Path], whole: dict[str, Any], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import astuple
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeAlias
 
@@ -149,6 +149,13 @@ class BatchFolder:
             self._save()
             self._sweep(_NOW)
 
+    def clear(self) -> None:
+        """Forget all that is known, and delete its files. WriteError."""
+        with self._alone():
+            self.known = {}
+            self._save()
+            self._sweep(_NOW)
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """What is known now, while no other process changes it. WriteError."""
@@ -178,9 +185,15 @@ class BatchFolder:
         self.known |= entries
         for batch in self.known.keys() - before.keys():
             self._name(batch)
-        small = [batch for batch in self.known if self._size(batch) < _SMALL_BATCH]
+        sizes = sorted((self._size(batch), batch) for batch in self.known)
+        small = [one for one in sizes if one[0] < _SMALL_BATCH]
         if len(small) > _MOST_SMALL:
-            self._unite(sorted(small, key=self._size))
+            # Those that have more than all before them stay: a part is written anew a few times.
+            sums = accumulate(size for size, _ in small)
+            fits = [size <= least for (size, _), least in zip(small[1:], sums, strict=False)]
+            while fits and not fits.pop():
+                small.pop()
+            self._unite([batch for _, batch in small])
 
     def _unite(self, small: Sequence[str]) -> None:
         """Make one batch of the first of these, as many as memory is meant for."""
@@ -192,7 +205,7 @@ class BatchFolder:
             if size > BATCH_BYTES:
                 break
             whole.append(tables)
-        if len(whole) > _MOST_SMALL:
+        if len(whole) > 1:
             united = self.write_batch(whole)
             parts = {
                 part: s
@@ -220,7 +233,9 @@ class BatchFolder:
 
     def _save(self) -> None:
         batches = {
-            batch: {part: [astuple(stamp) for stamp in stamps] for part, stamps in of.items()}
+            batch: {
+                part: [(s.place, s.size, s.ends) for s in stamps] for part, stamps in of.items()
+            }
             for batch, of in self.known.items()
         }
         told = json.dumps({"version": VERSION, "batches": batches})

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import BinaryIO
 
 from binlogkit.errors import InputError
@@ -62,7 +63,17 @@ def _some(file: BinaryIO) -> bytes:
 def place_of(carrier: Carrier) -> str:
     """A log's absolute path, or its URL without secrets."""
     place = carrier.location or carrier.name
-    return carrier.name if is_url(place) else os.path.abspath(place)  # noqa: PTH100  links are kept
+    return carrier.name if is_url(place) else absolute(place)
+
+
+def absolute(place: str) -> str:
+    """A path from the root, in which links are kept; a URL as it is."""
+    if is_url(place):
+        return place
+    return _normal(place) if place.startswith("/") else os.path.abspath(place)  # noqa: PTH100
+
+
+_normal = lru_cache(1 << 16)(os.path.abspath)  # of what does not depend on the working directory
 
 
 def stamp_or_none(carrier: Carrier) -> Stamp | None:

@@ -96,6 +96,8 @@ def _from_name(name: str, storage: StorageOptions) -> list[Carrier]:
     if is_url(name):
         return from_url(name, storage)
     path = Path(name)
+    if path.suffix != ".index" and path.is_file():  # the usual one: with few system calls
+        return [_from_path(path, name)]
     if path.is_dir():
         return _from_folder(path)
     if path.suffix == ".index" and path.is_file() and not is_log(_from_path(path)):

@@ -9,7 +9,6 @@ that was begun, and no row is doubled or lost.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -23,10 +22,9 @@ from binlogkit.errors import InputError, SchemaError, WriteError
 from binlogkit.log import Log
 from binlogkit.log.index import Index, Joined, Updated
 from binlogkit.log.index.batches import write_whole
-from binlogkit.log.index.stamps import place_of
+from binlogkit.log.index.stamps import absolute, place_of
 from binlogkit.rows.filters import Filters
 from binlogkit.sources.carriers.carrier import reason_of
-from binlogkit.sources.carriers.urls import is_url
 from binlogkit.spark.landing.compaction import Compacted
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import Journal, read_waiting
@@ -123,7 +121,9 @@ def land_logs(
         terms.check(joined)
         masks = follow(terms.masks, joined)
         generations = _generations(joined, terms.wanted, masks, out)
-        names = {carrier.name: _place(carrier.location or carrier.name) for carrier in log.carriers}
+        names = {
+            carrier.name: absolute(carrier.location or carrier.name) for carrier in log.carriers
+        }
         for part in summary.parts:  # it is none of the logs
             names.pop(part.names[0], None)
         asked = ScanOptions((), kind="changelog", on_damage=log.options.on_damage, **_opening(log))
@@ -324,11 +324,6 @@ def _first(spans: Sequence[Span], most: int) -> list[Span]:
         found.append(span)
         size += span.stop
     return found
-
-
-def _place(location: str) -> str:
-    """A log's location for a process with another working directory, as Spark's may have."""
-    return location if is_url(location) else os.path.abspath(location)  # noqa: PTH100  links are kept
 
 
 def _opening(log: Log) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 A summary stands for the logs of the ledger that have landed whole and are followed by another one
 of their server: of each server it is one part (log/index/part.py), with the statements and table
-maps from which the tables follow as these logs left them, and the logs' GTIDs. It is kept beside
-the ledger, and follows from it: it counts while the ledger has all parts that it names, under the
-same names, of the same journal. If it does not count, or logs come that do not follow those that it
-stands for, all logs are joined anew, and so is the next summary.
+maps from which the tables follow as these logs left them, and the logs' GTIDs. What repeats itself,
+such as a table that is made and dropped each night, is in it once. It is kept beside the ledger,
+and follows from it: it counts while the ledger has all parts that it names, under the same names,
+of the same journal. If it does not count, or logs come that do not follow those that it stands for,
+all logs are joined anew, and so is the next summary.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from binlogkit.errors import BinlogKitError, WriteError
+from binlogkit.constants import TableId
+from binlogkit.errors import BinlogKitError, MalformedEventError, WriteError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.table_map import TableMap
 from binlogkit.frames.fields.field import to_table
@@ -35,12 +37,15 @@ from binlogkit.log.index.part import Said, Wrote
 from binlogkit.log.index.stamps import place_of
 from binlogkit.log.index.stored import definition_record, read_gtids, read_said
 from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.schema import Moment
 from binlogkit.rows.series import Head, split_name
+from binlogkit.rows.table_history import TableHistory
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.spark.landing.parts import parts_beside
 from binlogkit.spark.landing.spans import Landed, Span
 
-_FILE, _FACTS, _VERSION = "summary.parquet", b"binlogkit:summary", 1
+_FILE, _FACTS, _VERSION = "summary.parquet", b"binlogkit:summary", 2
 _LEAST = 8  # logs for which a summary is written anew
 #: A server's logs: their folder, their stem, the server's id, the source's name if it has one.
 Group: TypeAlias = tuple[str, str, int, "str | None"]
@@ -63,7 +68,9 @@ class Summaries:
     def __init__(self, ledger: Path, log: Log, mark: str) -> None:
         self._path, self._log = ledger / _FILE, log
         self._index = Index(ledger)
-        told = json.dumps([_VERSION, mark, log.options.source])
+        # With definitions that are given, statements do something else.
+        self._cut = log.options.catalog is None
+        told = json.dumps([_VERSION, mark, log.options.source, self._cut])
         self._stamp = hashlib.sha256(told.encode()).hexdigest()
         known = self._index.known.values()
         self._places = {key: [s.place for s in of] for parts in known for key, of in parts.items()}
@@ -95,12 +102,14 @@ class Summaries:
             return
         keys = {places[0]: key for key, places in self._places.items() if len(places) == 1}
         known = {id(part) for part in before.parts}
-        chosen, made = set[str](), list[Part]()
-        for own in groups.values():
+        chosen, made, sources = set[str](), list[Part](), set[str | None]()
+        for (*_, source), own in groups.items():
             old = [part for part in own if id(part) in known]
             new = _closed(own[len(old) :], keys, landed)
             chosen |= {keys[part.names[0]] for part in new}
-            made += [_united([*old, *new])] if old or new else []
+            alone = source is None or source not in sources  # else others may share its tables
+            sources.add(source)
+            made += [_united([*old, *new], cut=self._cut and alone)] if old or new else []
         if len(chosen) < _LEAST:
             return
         batch = max((span.batch for span in spans), default=0)
@@ -211,13 +220,13 @@ def _closed(parts: Sequence[Part], keys: Mapping[str, str], landed: Landed) -> S
     return parts[:end]
 
 
-def _united(parts: Sequence[Part]) -> Part:
+def _united(parts: Sequence[Part], *, cut: bool) -> Part:
     """Parts of one server as one, with what tables and GTIDs follow from."""
     gtids, intact = GtidLedger(), GtidLedger()
     for part in parts:
         gtids.add_set(part.gtids)
         intact.add_set(part.intact)
-    told = enumerate(_needed(parts))
+    told = enumerate(_needed(parts, cut=cut))
     numbered = [replace(one, event=i, tx=None) for i, one in told]
     last = parts[-1]
     return Part(
@@ -230,12 +239,12 @@ def _united(parts: Sequence[Part]) -> Part:
     )  # fmt: skip
 
 
-def _needed(parts: Iterable[Part]) -> Iterator[Said | Wrote]:
+def _needed(parts: Iterable[Part], *, cut: bool) -> Iterator[Said | Wrote]:
     """All statements, the table maps that may show something new after them, and of writes the
-    first of each table."""
+    first of each table; if ``cut``, without what repeats itself."""
     version: str | None = None
-    maps, wrote = set[object](), set[tuple[str, str]]()
-    told: list[Said | Wrote] = []
+    maps, wrote = set[object](), set[TableId]()
+    walk, told = _Walk(), list[Said | Wrote]()
     for part in parts:
         own: list[Said | Wrote] = [*part.said, *part.wrote]
         told += sorted(own, key=attrgetter("event"))
@@ -245,14 +254,70 @@ def _needed(parts: Iterable[Part]) -> Iterator[Said | Wrote]:
                 continue
             wrote.add((one.db, one.table))
         elif isinstance(one.body, TableMap):
-            body = one.body
-            content = body.db, body.table, body.types, body.metadata, body.nullable, body.optional
-            if content in maps:
+            if _content(one.body) in maps:
                 continue
-            maps.add(content)
+            maps.add(_content(one.body))
         elif one.body == version:
             continue
         else:
             version = one.body if isinstance(one.body, str) else version
             maps.clear()
-        yield one
+            if cut:
+                walk.settle()
+        walk.take(one)
+    if cut:
+        walk.settle()
+    return iter(walk.kept)
+
+
+def _content(body: TableMap) -> tuple[object, ...]:
+    return body.db, body.table, body.types, body.metadata, body.nullable, body.optional
+
+
+class _Walk:
+    """A walk over what one server's logs say of tables; ``kept``: what is needed of it.
+
+    If the tables become again what they were, and what was said since shows nothing that was not
+    shown before (a version of a table, an effect of a statement), it is not needed.
+    """
+
+    def __init__(self) -> None:
+        self.kept: list[Said | Wrote] = []
+        self._history, self._shown = TableHistory(ReadOptions()), set[object]()
+        self._new = False  # whether the last statement, or what follows it, shows something new
+        # What was known since the last new thing, and how much was kept by then.
+        self._states = [(0, vars(self._history.catalog.copy()))]
+
+    def take(self, one: Said | Wrote) -> None:
+        """Take the next one."""
+        self.kept.append(one)
+        before = len(self._shown)
+        self._shown.update(self._show(one))
+        self._new |= len(self._shown) > before
+
+    def _show(self, one: Said | Wrote) -> Iterator[object]:
+        history = self._history
+        if isinstance(one, Wrote):
+            yield one.db, one.table
+        elif isinstance(one.body, str):
+            history.catalog.server_version = one.body
+        elif isinstance(body := one.body, TableMap):
+            with suppress(MalformedEventError):
+                history.schema(body, one.raw.file, one.raw.pos)
+            known, name = history.catalog, (body.db, body.table)
+            yield _content(body), known.table(*name), known.is_unknown(*name), known.server_version
+        else:
+            for change in history.apply(body, one.raw.file, one.raw.pos):
+                yield replace(change, moment=Moment(), reason=None)
+
+    def settle(self) -> None:
+        """All that follows a statement has been taken: drop what repeats itself."""
+        state = vars(self._history.catalog.copy())
+        if self._new:
+            self._states.clear()
+        for i, (count, known) in enumerate(self._states):
+            if known == state:
+                del self.kept[count:], self._states[i + 1 :]
+                return
+        self._states.append((len(self.kept), state))
+        self._new = False
