@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.errors import BinlogKitError
 from binlogkit.frames.share_decoding import thread_count
 from binlogkit.log import Log, open_log
 from binlogkit.log.index import Index, Updated
+from binlogkit.log.index.stamps import absolute
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
-from binlogkit.sources.carriers.urls import is_url, natural_key
+from binlogkit.sources.carriers.urls import natural_key
 from binlogkit.spark.indexing import index_logs
 from binlogkit.spark.landing.compaction import compact as compacted
 from binlogkit.spark.landing.current_tables import keep
@@ -132,7 +134,7 @@ def land_on(
 
     def updated(ledger: Path) -> Updated:
         masked = bool(terms.masks.masks)
-        if masked and not last_begun(folder):  # an attempt without the masks had an error
+        if masked and not last_begun(folder):  # an attempt without the masks was killed
             Index(ledger, queries=False).forget_values()
         queries = not (masked or has_erased(folder))
         return index_logs(spark, log.carriers, ledger, storage, queries=queries)
@@ -141,7 +143,8 @@ def land_on(
         return land_logs(log, folder, terms, run=run, updated=updated, reached=reached, **sizes)
 
     folder.check_local(landing=True)
-    with under_way(folder):  # to the end, so that no row is erased that is about to be written
+    # To the end, so that no row is erased that is about to be written.
+    with _forgetting(folder, terms), under_way(folder):
         arrived, now = lands(), None
         if retry:
             waiting = read_waiting(folder, read_journal(folder)[2])
@@ -161,6 +164,19 @@ def land_on(
     return arrived
 
 
+@contextmanager
+def _forgetting(out: Place, terms: Terms) -> Iterator[None]:
+    """If a landing without masks fails before anything lands, its ledger is forgotten: it has
+    statements, with values that the next attempt may mask. Not while another one is under way."""
+    try:
+        yield
+    except BaseException:
+        with suppress(BinlogKitError), under_way(out, alone=True):
+            if not terms.masks.masks and not last_begun(out):
+                Index(out.local / LEDGER).clear()
+        raise
+
+
 def check(out: Place, terms: Terms) -> None:
     """UsageError, InputError: a landing with these settings cannot go there; before Spark is
     started."""
@@ -170,9 +186,8 @@ def check(out: Place, terms: Terms) -> None:
 
 def _absolute(carrier: Carrier) -> Carrier:
     """A log whose name, and so its source's, does not depend on the working directory."""
-    if carrier.location is not None or is_url(carrier.name):
-        return carrier
-    return replace(carrier, name=os.path.abspath(carrier.name))  # noqa: PTH100  links are kept
+    name = carrier.name if carrier.location is not None else absolute(carrier.name)
+    return carrier if name == carrier.name else replace(carrier, name=name)
 
 
 def fresh_logs(log: Log, out: Place) -> list[Carrier]:
