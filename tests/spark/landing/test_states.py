@@ -99,6 +99,22 @@ def test_later_images_show_that_a_row_was_made_without_being_logged(
     assert landing.state(table, at=(at[0], before)).determined
 
 
+def test_a_table_without_its_create_is_known_from_its_first_change_on(tmp_path: Path) -> None:
+    """As in the log, so that nothing is said of columns before it."""
+    _, second = golden.case("8.0-row-full-metadata", "transactions").binlogs
+    land(second, tmp_path)
+    landing, log = Landing(tmp_path), bk.open(second)
+    ends = log.transactions(engine="pyarrow")["end_pos"].to_pylist()
+    known = dict.fromkeys((False, True), 0)
+    for table in landing.tables():
+        for pos in (4, *ends[:: len(ends) // 3]):
+            mine, theirs = (one.state(table, at=(second.name, pos)) for one in (landing, log))
+            assert (mine.columns, mine.key) == (theirs.columns, theirs.key), (table, pos)
+            assert rows(mine) == rows(theirs)
+            known[mine.columns is not None] += 1
+    assert all(known.values())
+
+
 def test_statements_that_wrote_rows_leave_them_undetermined(tmp_path: Path) -> None:
     """What a statement logged as text did, DDL aside, stands in the ledger without its text."""
     case = golden.case("8.0-mixed-full", "statements")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -148,12 +148,8 @@ class States:
         from binlogkit.log.states.named import Mentions
 
         if self._mentioned is None:
-            self._mentioned = Mentions(self._first_changes(), self.reading.boundaries)
+            self._mentioned = Mentions(self.reading.history.layouts, self.reading.boundaries)
         return self._mentioned
-
-    def _first_changes(self) -> Mapping[TableId, Sequence[TableFacts]]:
-        """The layouts of each table, from the first change that shows each on."""
-        return self.reading.history.layouts
 
     def sound_before(self, name: TableId, seq: int) -> bool:
         """Whether no change of a table is missing before a place of the log."""

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from itertools import product
 from operator import attrgetter
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,10 +28,11 @@ from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.soundness import FileFacts, Finding, Gap
 from binlogkit.rows.soundness.gaps import LAST
+from binlogkit.rows.transactions import Outcome
 from binlogkit.spark.landing.expired import expired_gaps, last_expired, read_expired
 from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
-from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, cuts_of
+from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, cuts_of, of_files
 from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.shape import folder_of, landed_name
 from binlogkit.spark.landing.spans import Landed, Spans
@@ -187,12 +189,15 @@ class Ledger(Source):
         """What the logs say of every table besides its rows."""
         found = History(Filters())
         found.take_files(self.file_facts)
+        begun = self._first_changes()
+        defined = {b.new_name or b.name for b in self.boundaries if b.definition is not None}
         for name, versions in self.met.items():
+            if (first := begun.get(".".join(name))) is None and name in defined:
+                continue
             last, columns = versions[-1], (c.name for c in versions[-1].columns)
             plain = tuple(c for c in columns if not self.masks.masks_column(*name, c))
-            found.add(
-                name, TableFacts(0, None, plain, last.key, None, last.cascades, last.supposed)
-            )
+            told_of = plain, last.key, None, last.cascades, last.supposed
+            found.add(name, TableFacts(*(first or (0, None)), *told_of))
         for boundary in self.boundaries:
             if boundary.definition is not None:
                 told = boundary.definition
@@ -208,6 +213,21 @@ class Ledger(Source):
             found.sources.setdefault(stored[table], set()).add(source or "")
         found.merged = {(one.name, one.tx): one for one in self._merged(found)}
         return found
+
+    def _first_changes(self) -> dict[str, tuple[int, int]]:
+        """The first committed transaction that changed each table, ``db.table``: the number of the
+        place behind its changes, and its own."""
+        rows = self.transactions.select(["tx", "end_file", "end_pos", "tables", "outcome"])
+        committed = rows.filter(pc.equal(rows["outcome"], str(Outcome.COMMITTED))).combine_chunks()
+        lists = pa.chunked_array(committed["tables"]).combine_chunks()
+        pairs = pa.table({"table": lists.flatten(), "at": pc.list_parent_indices(lists)})
+        found = pairs.group_by("table", use_threads=False).aggregate([("at", "min")])
+        first = committed.take(found["at_min"])
+        ends = np.asarray(first["end_pos"]).astype(np.int64) - 1
+        last = np.full(len(ends), BEHIND)
+        places = of_files(self.numbers, first["end_file"]), ends, last, last
+        told = zip(self.numbering.numbers(places).tolist(), first["tx"].to_pylist(), strict=True)
+        return dict(zip(found["table"].to_pylist(), told, strict=True))
 
     def _touched(self) -> tuple[list[str], list[str | None]]:
         """The tables that transactions changed, ``db.table``, and the sources of these."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from binlogkit.analyses.point_in_time.until import Until, touching
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from binlogkit.log.states.bases.bases import Bases, Since
     from binlogkit.spark.landing.own_rows import OwnRows
 
-_ENDS = ("tx", "end_file", "end_pos")
-_FAR = (1 << 63) - 1
 #: The changes of tables, at least up to a point.
 Changes = Callable[[Sequence[TableId], Until | None], Any]
 
@@ -70,19 +68,6 @@ class LandedStates(States):
             told = f"{'.'.join(name)}: its key is masked, so that its rows cannot be distinguished"
             raise SchemaError(told)
         return facts
-
-    def _first_changes(self) -> Mapping[TableId, Sequence[TableFacts]]:
-        """Of the table: a ledger's own layouts are known from the beginning on."""
-        ledger = self._ledger
-        rows = ledger.transactions.filter(touching(ledger.transactions, [".".join(self.name)]))
-        for tx, file, end in zip(*(rows[n][:1].to_pylist() for n in _ENDS), strict=True):
-            place = ledger.numbers[file], end
-            later = (
-                b for b in ledger.boundaries if (ledger.numbers.get(b.file, 0), b.pos) >= place
-            )
-            seq = min((b.seq for b in later), default=_FAR)
-            return {self.name: [TableFacts(seq, tx, None, ())]}
-        return {}
 
     def _met(self, name: TableId) -> bool:
         return self._ledger.has(name)
