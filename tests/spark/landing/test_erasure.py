@@ -321,3 +321,24 @@ def test_what_is_asked_wrongly(tmp_path: Path) -> None:
     with under_way(place_of(tmp_path)), pytest.raises(InputError, match="a landing is under way"):
         erase(tmp_path, [ROW])
     assert not (tmp_path / "erasures").exists()
+
+
+def test_rows_are_named_by_dates_that_no_calendar_has(tmp_path: Path) -> None:
+    """Those with other dates stay, and none is one that cannot be compared."""
+    case = golden.case("8.0-row-full", "types")
+    land(None, case.binlogs, tmp_path, current=True)
+    before = landed(tmp_path, "types.dates").to_pylist()
+    zero = {row["_sequence"] for row in before if "0000-00-00" in texts_of(row, "needed")}
+    done = erase(tmp_path, [("types.dates", {"needed": "0000-00-00"})])
+    after = landed(tmp_path, "types.dates").to_pylist()
+    assert zero and {row["_sequence"] for row in before} - {r["_sequence"] for r in after} == zero
+    assert done.rows["types.dates"] == len(zero) and not done.told
+    assert not any("0000-00-00" in texts_of(row, "needed") for row in after)
+    assert any("0000-01-01" in texts_of(row, "d") for row in after)
+    assert erase(tmp_path, [("types.datetimes", {"f3": "0000-00-00 00:00:00.0"})]).rows[
+        "types.datetimes"
+    ]
+
+
+def texts_of(row: dict[str, Any], column: str) -> list[str]:
+    return [cell["text"] for cell in row["_cells"] or () if cell["column"] == column]

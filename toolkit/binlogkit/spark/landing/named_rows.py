@@ -7,7 +7,7 @@ An image with the values goes; an update of which one image stays becomes an ins
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TypeAlias
@@ -49,8 +49,12 @@ class Named:
         for name, value in self.values.items():
             if name.lower() not in known:  # older than the column
                 return np.zeros(len(rows), bool), np.zeros(len(rows), bool)
-            own, absent = value.equal(rows[known[name.lower()]]), _marked(rows, name, absent=True)
-            own &= ~(absent | _marked(rows, name, absent=False))
+            absent = _marked(rows, name, _is_absent)
+            if value.written is None:
+                own = value.equal(rows[known[name.lower()]]) & ~_marked(rows, name, _is_there)
+                own &= ~absent
+            else:
+                own = _marked(rows, name, value.is_written)
             equal &= own
             fit &= own | absent
         return equal, fit & ~equal
@@ -60,7 +64,8 @@ class Named:
         found, known = np.zeros(len(rows), bool), _names(rows)
         for name in self.values:
             if name.lower() in known:
-                found |= _marked(rows, name, absent=False)
+                date = pa.types.is_temporal(rows[known[name.lower()]].type)
+                found |= _marked(rows, name, _has_no_text if date else _is_there)
         return int(found.sum())
 
 
@@ -233,15 +238,26 @@ def changes_of(rows: pa.Table) -> pa.Array:
     return found.combine_chunks()
 
 
-def _marked(rows: pa.Table, column: str, *, absent: bool) -> Flags:
-    """Which rows lack a column, or else have it with no value that can be compared."""
+def _marked(rows: pa.Table, column: str, which: Callable[[pa.StructArray], pa.Array]) -> Flags:
+    """In which rows a column has no plain value, but such a cell."""
     found = np.zeros(len(rows), bool)
     cells = rows["_cells"].combine_chunks()
     if cells.null_count < len(cells):
         flat = cells.flatten()
         names = pa.array([column.lower(), own_name(column).lower()])
         own = pc.is_in(pc.utf8_lower(flat.field("column").cast(pa.string())), names)
-        lacks = pc.equal(flat.field("state"), _ABSENT)
-        own = pc.and_(own, lacks if absent else pc.invert(lacks))
+        own = pc.and_(own, which(flat))
         found[np.asarray(pc.list_parent_indices(cells))[np.asarray(own)]] = True
     return found
+
+
+def _is_absent(cells: pa.StructArray) -> pa.Array:
+    return pc.equal(cells.field("state"), _ABSENT)
+
+
+def _is_there(cells: pa.StructArray) -> pa.Array:
+    return pc.invert(_is_absent(cells))
+
+
+def _has_no_text(cells: pa.StructArray) -> pa.Array:
+    return pc.and_(_is_there(cells), pc.is_null(cells.field("text")))

@@ -32,10 +32,18 @@ _BY_TYPE = (
 @dataclass(frozen=True, slots=True)
 class Sought:
     """A value, None for NULL; ``kinds``: those of the column in the versions of the table that one
-    folder has (frames/schema.py)."""
+    folder has (frames/schema.py); ``written``: a date that no calendar has, as the server writes
+    it, which is in ``_cells``."""
 
     value: Any
     kinds: tuple[str, ...]
+    written: str | None = None
+
+    def is_written(self, cells: pa.StructArray) -> pa.Array:
+        """Which of ``_cells`` hold such a date, of whatever fraction."""
+        texts = cells.field("text").cast(pa.string())
+        same = [one for one in texts.unique().to_pylist() if as_written(one) == self.written]
+        return pc.is_in(texts, pa.array(same, pa.string()))
 
     def equal(self, column: pa.ChunkedArray | pa.Array) -> Flags:
         """Which cells hold it; NULL also where there is no value."""
@@ -54,7 +62,7 @@ class Sought:
 def sought(table: str, field: pa.Field, value: Any, kinds: Mapping[str, str]) -> Sought:
     """A value of a folder's column; ``kinds``: of :func:`kinds_of`. UsageError: the column holds no
     such value."""
-    fitting, told = [], ""
+    fitting, told, written = [], "", None
     for kind, name in kinds.items():
         try:
             Sought(value, (kind,)).equal(pa.array([], field.type))
@@ -62,7 +70,9 @@ def sought(table: str, field: pa.Field, value: Any, kinds: Mapping[str, str]) ->
         except Misfit as exc:
             told = f"{field.name} is {name}, compared with {exc}"
             if kind in ("date", "datetime", "timestamp") and as_written(value):
-                told = "no calendar has this date: name the row by another column"
+                written = as_written(value)
+    if written is not None:
+        return Sought(value, tuple(kinds), written)
     if not fitting:
         raise UsageError(f"{table}: {field.name}={value}: {told}")
     return Sought(value, tuple(fitting))
