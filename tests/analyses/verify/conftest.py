@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,34 @@ def write_series(folder: Path, logs: int = 3, each: int = 20) -> list[Path]:
         path.write_bytes(joined([head, previous, *part, rotate]))
         paths.append(path)
     return paths
+
+
+def keys_log() -> tuple[list[Piece], list[list[Piece]]]:
+    """The events of a log that creates and changes tables with all kinds of keys, and those of each
+    of its transactions."""
+    events = pieces_of((DATA / "8.0-row-full/keys/binlog.000001").read_bytes())
+    starts = [i for i, piece in enumerate(events) if piece.type == "GTID_LOG_EVENT"]
+    return events, [events[a:b] for a, b in pairwise(starts)]
+
+
+def said(transaction: Iterable[Piece], old: bytes, new: bytes) -> list[Piece]:
+    """A transaction with another statement, as long as before: its GTID event has its length."""
+    new = new.ljust(len(old))
+    return [Piece(piece.data.replace(old, new), piece.type) for piece in transaction]
+
+
+def log_of(transactions: Iterable[Iterable[Piece]], n: int = 0, before: int = 0) -> bytes:
+    """The ``n``-th log of a server, of such transactions, whose GTIDs follow those ``before``."""
+    events, _ = keys_log()
+    pieces = [events[0], Piece(events[1].data[:19] + previous_gtids(before), events[1].type)]
+    for number, (gtid, *rest) in enumerate(transactions, before + 1):
+        data = bytearray(gtid.data)
+        clock = number - before
+        for at, value in (36, number), (45, clock - 1), (53, clock):
+            data[at : at + 8] = value.to_bytes(8, "little")
+        pieces += [Piece(data, gtid.type), *rest]
+    rotate = Piece(events[-1].data[:27] + f"binlog.{n + 2:06}".encode(), "ROTATE_EVENT")
+    return joined([*pieces, rotate])
 
 
 def previous_gtids(last: int) -> bytes:

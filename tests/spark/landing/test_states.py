@@ -17,7 +17,7 @@ from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden, manifest
 from binlogkit_fixtures.demo.logs import Case
 from binlogkit_fixtures.demo.truth import check_tables, compared
-from tests.analyses.verify.conftest import write_series
+from tests.analyses.verify.conftest import keys_log, log_of, said, write_series
 from tests.spark.landing.landings import land
 
 CELLS = ("5.6-row-full", "5.7-row-full", "8.0-row-minimal", "8.0-row-compressed", "8.0-mixed-full")
@@ -222,6 +222,23 @@ def test_a_gap_doubts_what_was_there_before_it(tmp_path: Path) -> None:
         mine, theirs = landing.state(table), log.state(table)
         assert mine.findings.to_pylist() == theirs.findings.to_pylist(), table
         assert not mine.determined and "gap" in mine.findings["finding"].to_pylist()
+
+
+def test_a_change_outside_the_logs_stands_after_what_emptied_the_table(tmp_path: Path) -> None:
+    """A row of before a TRUNCATE is there again: the rows before it are as the log says."""
+    _, (database, create, *told) = keys_log()
+    filled, _, changed, *_ = [one for one in told if any(b"\x02pk\0" in p.data for p in one)]
+    sql = bytes(create[-1].data)[create[-1].data.index(b"CREATE") :]
+    emptied = said(create, sql, b"TRUNCATE keyed.pk")
+    log = tmp_path / "binlog.000001"
+    log.write_bytes(log_of([database, create, filled, emptied, changed]))
+    land(log, tmp_path / "lake")
+    landing, opened = Landing(tmp_path / "lake"), bk.open(log)
+    ends = opened.transactions(engine="pyarrow")["end_pos"].to_pylist()
+    for pos, count, determined in zip(ends[2:], (4, 0, 1), (True, False, False), strict=True):
+        mine, theirs = (one.state("keyed.pk", at=(log.name, pos)) for one in (landing, opened))
+        assert (len(rows(mine)), mine.determined) == (count, determined), pos
+        assert (rows(theirs), theirs.determined) == (rows(mine), determined), pos
 
 
 def test_a_table_that_was_emptied_after_a_gap_is_whole_again(tmp_path: Path) -> None:

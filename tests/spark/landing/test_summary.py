@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,7 @@ from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
-from tests.analyses.verify.conftest import (
-    DATA,
-    Piece,
-    joined,
-    pieces_of,
-    previous_gtids,
-    write_series,
-)
+from tests.analyses.verify.conftest import keys_log, log_of, said, write_series
 from tests.spark.landing.landings import land, landed
 
 LOGS, EACH = 6, 10
@@ -91,33 +83,17 @@ def test_a_mask_holds_for_what_the_summary_says_of_its_column(
 def nightly(folder: Path, logs: int) -> list[Path]:
     """Logs of a table that is dropped and made again in each, its column called ``name`` in one and
     ``item`` in the next, and filled."""
-    events = pieces_of((DATA / "8.0-row-full/keys/binlog.000001").read_bytes())
-    starts = [i for i, piece in enumerate(events) if piece.type == "GTID_LOG_EVENT"]
-    told = [events[a:b] for a, b in pairwise(starts)]
-    database, create = told[:2]
+    _, (database, create, *told) = keys_log()
     filled = next(one for one in told if any(b"\x05keyed\0\x02pk\0" in p.data for p in one))
+    sql = bytes(create[-1].data)[create[-1].data.index(b"CREATE") :]
     paths, number = list[Path](), 0
     for n in range(logs):
-        sql = bytes(create[-1].data)[create[-1].data.index(b"CREATE") :]
-        story = [create if n % 2 == 0 else said(create, sql, sql.replace(b"name", b"item")), filled]
         begun = [database] if n == 0 else [said(create, sql, b"DROP TABLE keyed.pk")]
-        previous = Piece(bytearray(events[1].data[:19]) + previous_gtids(number), events[1].type)
-        pieces = [events[0], previous]
-        for each in [*begun, *story]:
-            number += 1
-            gtid = Piece(bytearray(each[0].data), each[0].type)
-            gtid.data[36:44] = number.to_bytes(8, "little")
-            pieces += [gtid, *each[1:]]
-        rotate = Piece(bytearray(events[-1].data[:27]), "ROTATE_EVENT")
-        rotate.data += f"binlog.{n + 2:06}".encode()
+        again = create if n % 2 == 0 else said(create, sql, sql.replace(b"name", b"item"))
         paths.append(folder / f"binlog.{n + 1:06}")
-        paths[-1].write_bytes(joined([*pieces, rotate]))
+        paths[-1].write_bytes(log_of([*begun, again, filled], n, number))
+        number += 3
     return paths
-
-
-def said(transaction: Sequence[Piece], old: bytes, new: bytes) -> list[Piece]:
-    """A transaction with another statement."""
-    return [Piece(piece.data.replace(old, new), piece.type) for piece in transaction]
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["", "masked"])

@@ -196,8 +196,10 @@ class Ledger(Source):
                 continue
             last, columns = versions[-1], (c.name for c in versions[-1].columns)
             plain = tuple(c for c in columns if not self.masks.masks_column(*name, c))
-            told_of = plain, last.key, None, last.cascades, last.supposed
-            found.add(name, TableFacts(*(first or (0, None)), *told_of))
+            seq, tx = first or (0, None)
+            found.add(
+                name, TableFacts(seq, tx, plain, last.key, None, last.cascades, last.supposed)
+            )
         for boundary in self.boundaries:
             if boundary.definition is not None:
                 told = boundary.definition

@@ -262,16 +262,25 @@ class _Again:
         after: Record | None,
     ) -> None:
         new = new if new & 1 else 0
-        known = self._known.get(old if before is not None else new)
+        known = self._left(old if before is not None else new, at)
         if before is not None:
             self._check(at, key, old, before, known)
         if after is not None and (before is None or (new and new != old)):
-            self._check(at, key, new, after, self._known.get(new), begins=True)
+            self._check(at, key, new, after, self._left(new, at), begins=True)
         if before is not None and (after is None or (new and new != old)):
             self._known[old] = at, None
         if after is not None:
             so_far = {} if known is None or before is None else known[1] or {}
             self._known[new or old] = at, {**so_far, **(before or {}), **after}
+
+    def _left(self, number: int, at: Change) -> tuple[Change, Record | None] | None:
+        """What is known of a row by the last change before, unless the table was emptied since."""
+        known, begun = self._known.get(number), self._emptied(at)
+        return None if known and begun and known[0].seq < begun.seq else known
+
+    def _emptied(self, at: Change) -> Change | None:
+        """Where the table was known to be empty last."""
+        return next((one for one in reversed(self._begun) if one.seq < at.seq), None)
 
     def _check(
         self,
@@ -298,8 +307,7 @@ class _Again:
                 return
         values = {name: image.get(name) for name in key or image}
         place = None if known is None or not key else known[0]
-        begun = [one for one in self._begun if one.seq < at.seq]
-        since = place or (begun or [at])[-1]
+        since = place or self._emptied(at) or at
         cascades = self._cascades(since.seq, at.seq)
         self.found.append(
             Contradiction(self._name, kind, values, place, since, at, columns, cascades, not key)
