@@ -488,6 +488,7 @@ def _plan() -> Schema:
         "parent_table": _TEXT,
         "written": {"type": "boolean"},
         "dangled": {"type": "boolean"},
+        "orphans": {"type": "integer"},
     }
     return _record(
         "plan",
@@ -498,7 +499,7 @@ def _plan() -> Schema:
         **{
             "$defs": {
                 "item": objects(item),
-                "reference": objects(reference),
+                "reference": objects({**reference, "rows": {"type": "integer"}}),
                 "check": objects(check),
             }
         },

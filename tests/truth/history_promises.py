@@ -159,7 +159,7 @@ def between(
             [keyed(t) for t in (*olds, table) if t is not None],
             table,
             [*completed(changes.get(name, ()), table, said)],
-            [t for m in since if m.step > stop.step and (t := m.tables.get(name)) is not None],
+            [t for m in since if m.step >= stop.step and (t := m.tables.get(name)) is not None],
             [t for m in amid if m.step < stop.step and (t := m.tables.get(name)) is not None],
         )
         for text in rows.broken((mode, "skip") if rest else (mode,)):
@@ -169,7 +169,8 @@ def between(
 class Rows:
     """Rows of a table by their keys, at four ``times``: at the mark, after the changes, before the
     script and after it. ``changes``: in its events, since the mark; ``later``: the table at marks
-    after the changes; ``amid``: at marks between them, if some are left out."""
+    after the changes, and right after them; ``amid``: at marks between them, if some are left
+    out."""
 
     def __init__(
         self,
@@ -229,7 +230,9 @@ class Rows:
         if mode == "force" and column in self.chosen.set.get(key, ()):
             return cells[:1]
         start, stop, end = cells
-        later = [row[column] for row in self._others(key) if row is not None and column in row]
+        own = [key, *(key_of(row, self.table) for row in self._row(key)[1:] if row is not None)]
+        others = (row for one in own for row in self._others(one))
+        later = [row[column] for row in others if row is not None and column in row]
         found = _promised(mode, start, stop, end, later)
         return [*found, *(row.get(column) for row in self._rows_left(mode, key))]
 

@@ -75,6 +75,10 @@ CASES: dict[str, tuple[str, list[Change], list[Row], bool]] = {
                     _change(8, (1, 2, 1), (1, 2, 7), "", later=True)],
         [(1, 1, 1)], False,
     ),
+    "cascade undoes a later change of a row that gets its key back": (
+        "cascade", [_move("undone"), _change(9, (2, 1, 1), (2, 5, 1), "undone", later=True)],
+        [(1, 1, 1)], True,
+    ),
     "merge gives a row a value of no time": (
         "merge", [_move("undone"), _change(9, (2, 1, 1), (2, 5, 1), "", later=True)],
         [(1, 6, 1)], False,

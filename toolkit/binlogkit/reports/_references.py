@@ -1,4 +1,4 @@
-"""Foreign keys and triggers in a script.
+"""Foreign keys, triggers and generated columns in a script.
 
 Those that the log shows: the server checks them, or the script itself compares references.
 Up to 9.5 InnoDB's cascades are not logged, and a script's statements cascade as those of the log
@@ -17,6 +17,9 @@ Triggers no session can switch off. What they write in the statement's row is re
 write elsewhere the script cannot know. The log shows neither all of them nor those that exist when
 the script is run; ``information_schema.TRIGGERS`` lists those for whose tables the account has the
 privilege TRIGGER (manual, "The INFORMATION_SCHEMA TRIGGERS Table").
+
+A statement that writes a generated column is an error (3105). Table maps do not say which columns
+are generated, so the server is asked about tables that only they define, before the statements.
 """
 
 from __future__ import annotations
@@ -31,8 +34,9 @@ if TYPE_CHECKING:
 
 #: Database, table, insert, update or delete, and a column that an update sets, else nothing.
 Acted = tuple[str, str, str, str]
-#: In place of insert, update or delete: the server checks no foreign key for some statement.
-UNCHECKED = "unchecked"
+#: In place of insert, update or delete: the server checks no foreign key for some statement; some
+#: statement writes the column, be it with its own value.
+UNCHECKED, WRITES = "unchecked", "writes"
 _EVENT = ("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "EVENT_MANIPULATION")
 _NAMES = ("TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME")
 _COLUMN, _REFERENCED = (tuple(f"k.{of}{name}" for name in _NAMES) for of in ("", "REFERENCED_"))
@@ -47,6 +51,19 @@ _SCRIPT = """\
 SET SESSION foreign_key_checks = 0;
 -- transaction_isolation: the comparison in the end sees what others have committed
 SET SESSION transaction_isolation = 'READ-COMMITTED';
+"""
+_ASKED = "-- Generated columns that these statements would write: the log does not tell\n"
+#: Before the first statement: a verdict, and the server's error 3105 when a statement that writes
+#: such a column is prepared; neither if there is none.
+_STOPPED = """\
+SET @bk_sql = IF(@bk_generated IS NULL, 'DO 0', 'SELECT CONCAT(''not run: a statement would write \
+generated columns: '', @bk_generated, ''; make the script with the definitions of their tables'') \
+AS verdict');
+PREPARE bk_statement FROM @bk_sql;
+EXECUTE bk_statement;
+SET @bk_sql = IFNULL(@bk_write, 'DO 0');
+PREPARE bk_statement FROM @bk_sql;
+DEALLOCATE PREPARE bk_statement;
 """
 _SAVED = "SET @bk_isolation = @@SESSION.transaction_isolation;\n"
 _RESTORED = "SET SESSION transaction_isolation = @bk_isolation;\n"
@@ -97,7 +114,7 @@ def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, m
     ``minded``: the server checks the others, so that only cascading ones count; else all count.
     """
     deleted = sorted({(db, table) for db, table, kind, _ in acted if kind == "delete"})
-    updated = sorted({(db, table, column) for db, table, _, column in acted if column})
+    updated = sorted({one[:2] + one[3:] for one in acted if one[2] == "update" and one[3]})
     written = sorted({(db, table) for db, table, kind, _ in acted if kind in ("insert", "update")})
     unchecked = sorted({(db, table) for db, table, kind, _ in acted if kind == UNCHECKED})
     acts = {rule: f" AND c.{rule} IN {_ACTS}" if minded else "" for rule in _RULES}
@@ -133,7 +150,7 @@ def trigger_lines(acted: Collection[Acted]) -> str:
         return ""
     events = (
         (db, table, kind.upper())
-        for db, table, kind in sorted({one[:3] for one in acted if one[2] != UNCHECKED})
+        for db, table, kind in sorted({o[:3] for o in acted if o[2] not in (UNCHECKED, WRITES)})
     )
     name = "CONCAT_WS('.', TRIGGER_SCHEMA, TRIGGER_NAME)"
     found = (
@@ -141,3 +158,26 @@ def trigger_lines(acted: Collection[Acted]) -> str:
         f"information_schema.TRIGGERS WHERE {among(_EVENT, events)})"
     )
     return f"-- Triggers that these statements set off\n{prepared_lines(found)}"
+
+
+def generated_lines(acted: Collection[Acted], undefined: Collection[tuple[str, str]]) -> str:
+    """The lines that end the script before its first statement if one of them would write a
+    generated column of the ``undefined`` tables: a verdict, then the server's own error."""
+    written = sorted(
+        (db, table, column)
+        for db, table, kind, column in acted
+        if kind == WRITES and (db, table) in undefined
+    )
+    if not written:
+        return ""
+    rows = (
+        "FROM information_schema.COLUMNS WHERE GENERATION_EXPRESSION <> '' AND "
+        f"{among(_NAMES, written)}"
+    )
+    db, table, column = (f"REPLACE({name}, '`', '``')" for name in _NAMES)
+    asked = prepared_lines(
+        "SET @bk_generated = (SELECT GROUP_CONCAT(CONCAT_WS('.', TABLE_SCHEMA, TABLE_NAME, "
+        f"COLUMN_NAME) ORDER BY 1 SEPARATOR ', ') {rows}), @bk_write = (SELECT CONCAT('UPDATE `', "
+        f"{db}, '`.`', {table}, '` SET `', {column}, '` = 1') {rows} LIMIT 1)"
+    )
+    return f"{_ASKED}{asked}{_STOPPED}"

@@ -18,7 +18,7 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.text_columns import Mask, Part, bytes_of, hex_texts, joined, separated, words
 from binlogkit.reports._literal_columns import conditions, literals
 from binlogkit.reports._literals import PREPARED, SAFE, escaped, identifier, quoted
-from binlogkit.reports._references import Acted
+from binlogkit.reports._references import WRITES, Acted
 from binlogkit.reports._statements import (
     COUNTED,
     FORMS,
@@ -57,6 +57,8 @@ def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, Counter[str], int, int
             columns = plans.set if plans.kind == "update" else ()
             names = ["", *(c.name for c in columns if (c.rows & there).any())]
             acted |= {(*plans.table, plans.kind, name) for name in names}
+            writes = [*((c.name, c.rows) for c in plans.set), *plans.keep]
+            acted |= {(*plans.table, WRITES, n) for n, rows in writes if (rows & there).any()}
         made.append(_lines(plans, reasons, pa.array(places + first).cast(pa.string())))
     texts, order = made[0], chunk[0][0]
     if len(made) > 1:

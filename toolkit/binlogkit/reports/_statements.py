@@ -98,6 +98,8 @@ def last_checks(plan: Plan) -> Iterator[str]:
             f"(SELECT COUNT(*) FROM {of} WHERE {child} AND NOT EXISTS (SELECT 1 FROM {to} WHERE "
             f"{parent}{_LOCKED}){_LOCKED})"
         )
+        if check["orphans"]:
+            dangling = f"({dangling} > {check['orphans']})"
         parts = prepared(f"SET @bk_orphans = @bk_orphans + {dangling}")
         yield from (f"{part};" for part in parts)
 

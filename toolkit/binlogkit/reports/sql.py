@@ -23,26 +23,32 @@ assumptions of the plans. For the text around the statements, and the reason for
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from binlogkit.analyses.undoing.refusals import Refusals
 from binlogkit.reports._literals import comment, identifier, literal
 from binlogkit.reports._references import (
     UNCHECKED,
+    WRITES,
     Acted,
     foreign_key_lines,
+    generated_lines,
     reference_lines,
     trigger_lines,
 )
-from binlogkit.reports._statements import Plan, last_checks, plan_lines, statement
+from binlogkit.reports._statements import Plan, kept_of, last_checks, plan_lines, statement
 
 if TYPE_CHECKING:
     from binlogkit.analyses.undoing.plans import Chunk
 
 __all__ = ["Script", "SqlOptions", "comment", "identifier", "literal", "script", "statement"]
+
+
+_IN_MEMORY = 1 << 24  # bytes of statements that wait for the script's head
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +95,22 @@ class Script:
 
     def blocks(self) -> Iterator[bytes]:
         """The lines, many at a time if the plans are those of a log."""
-        from binlogkit.analyses.undoing.plans import Plans
-
         head, tail = _template().split("{statements}\n")
         told = "".join(f"{line}\n" for line in _told(self._options, self._plans))
         options = self._options
         keys = reference_lines(getattr(self._plans, "references", ()))
-        yield head.format(
-            told=told, commit=int(options.commit), despite_refused=int(options.despite_refused),
-            despite_triggers=int(options.despite_triggers), saved=keys["saved"],
-            checks=keys["checks"], before=keys["before"],
-        ).encode("ascii")  # fmt: skip
-        if isinstance(self._plans, Plans):
-            for chunk in self._plans.chunks():
-                yield from self._chunk(chunk)
-        else:
-            yield from map(self._plan, self._plans)
+        undefined, body = getattr(self._plans, "undefined", ()), self._body()
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
+            if undefined:  # the head asks about what the statements write
+                file.writelines(body)
+                body = _lines_of(file)
+            yield head.format(
+                told=told, commit=int(options.commit), despite_refused=int(options.despite_refused),
+                despite_triggers=int(options.despite_triggers), saved=keys["saved"],
+                checks=keys["checks"], before=keys["before"],
+                generated=generated_lines(self._acted, undefined),
+            ).encode("ascii")  # fmt: skip
+            yield from body
         facts = _verdicts(self.statements, self.refused, self.skipped, self.later)
         counts = {"count": self.statements, "refused": self.refused, "written": self.written}
         checks = "".join(f"{line}\n" for line in dict.fromkeys(self._checks))
@@ -116,6 +122,16 @@ class Script:
             minded = not getattr(self._plans, "references", ())
             ends["keys"] = foreign_key_lines(self._acted, known, minded=minded)
         yield tail.format(**counts, **facts, **ends).encode("ascii")
+
+    def _body(self) -> Iterator[bytes]:
+        """The statements."""
+        from binlogkit.analyses.undoing.plans import Plans
+
+        if isinstance(self._plans, Plans):
+            for chunk in self._plans.chunks():
+                yield from self._chunk(chunk)
+        else:
+            yield from map(self._plan, self._plans)
 
     def _plan(self, plan: Plan) -> bytes:
         lines, reason = plan_lines(plan, self._number())
@@ -131,6 +147,8 @@ class Script:
             names = [i["column"] for i in plan["set"]] if plan["kind"] == "update" else []
             what = (plan["db"], plan["table"], plan["kind"])
             self._acted |= {(*what, name) for name in ["", *names]}
+            written = (*(item["column"] for item in plan["set"]), *kept_of(plan))
+            self._acted |= {(*what[:2], WRITES, name) for name in written}
             if plan.get("unchecked"):
                 self._acted.add((*what[:2], UNCHECKED, ""))
                 self._checks += last_checks(plan)
@@ -158,6 +176,13 @@ class Script:
         said = sum(len(places) for places, _ in chunk)
         self.statements += said - reasons.total() - skipped
         yield block
+
+
+def _lines_of(file: IO[bytes]) -> Iterator[bytes]:
+    """Its lines, many at a time."""
+    file.seek(0)
+    while lines := file.readlines(_IN_MEMORY):
+        yield b"".join(lines)
 
 
 def _verdicts(statements: int, refused: int, skipped: int, later: int) -> dict[str, str]:

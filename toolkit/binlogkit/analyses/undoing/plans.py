@@ -41,7 +41,8 @@ PLANS = fields(
      "referenced columns, rows"),
     ("unchecked", "list<check>", "foreign keys that the server does not check for the statement, "
      "since the script does in the end: whether a reference dangles that has the values which it "
-     "removes, or (written) those which it writes, unless that one dangled before"),
+     "removes, or (written) those which it writes, unless that one dangled before; orphans: how "
+     "many dangled before to what it removes, and may again"),
     ("limit_one", "boolean", "several rows may be equal in every column: only one is meant"),
     ("refused", "string?", "why there is no statement, null if there is one"),
     ("skipped", "boolean", "whether it was left out on request, since later changes depend on it"),
@@ -58,7 +59,8 @@ _REFERENCE = pa.struct(
 )  # fmt: skip
 _CHECK = pa.struct(
     [*list(_REFERENCE)[:3], ("parent_db", pa.string()), ("parent_table", pa.string()),
-     _REFERENCE.field("referenced"), ("written", pa.bool_()), ("dangled", pa.bool_())]
+     _REFERENCE.field("referenced"), ("written", pa.bool_()), ("dangled", pa.bool_()),
+     ("orphans", pa.int64())]
 )  # fmt: skip
 _NESTED = {
     "list<item>": pa.list_(_ITEM),

@@ -3,13 +3,14 @@ the end instead.
 
 InnoDB refuses to delete a row that refers to itself by a key without an action. Rows that were
 written with foreign_key_checks off may refer to a row that came later: undo takes that one back
-first, and the server would refuse, too.
+first, and the server would refuse, too. So it would where such a row was there before the row to
+which it refers: that one came later, and goes again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,19 +28,31 @@ from binlogkit.frames.text_columns import Mask
 from binlogkit.rows.ddl.keys import NO_ACTION
 
 _Values = list[tuple[Any, ...] | None]
-#: The values that a foreign key's parents had before an event, by its file and position.
-Parents = Callable[[Reference, tuple[str, int]], AbstractSet[tuple[Any, ...]] | None]
+#: The values that a foreign key's rows had before an event, by its file and position, and of how
+#: many rows; None where they are not known.
+Values = Callable[[Reference, tuple[str, int]], Mapping[tuple[Any, ...], int] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What rows held where references may dangle: the ``parents`` in the columns that are referred
+    to, the ``children`` in those that refer."""
+
+    parents: Values
+    children: Values
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """That no reference by ``key`` dangles in the end: one to the values that a statement removes,
     or (``written``) one with those that it writes; not if that one ``dangled`` before the change
-    that the statement takes back."""
+    that the statement takes back. ``orphans``: how many dangled before to the values that it
+    removes, and may again."""
 
     key: Reference
     written: bool
     dangled: bool = False
+    orphans: int = 0
 
     @property
     def record(self) -> dict[str, Any]:
@@ -49,7 +62,7 @@ class Check:
         found = {"db": db, "table": table, "columns": columns, "parent_db": parent_db}
         return {
             **found, "parent_table": parent_table, "referenced": referenced,
-            "written": self.written, "dangled": self.dangled,
+            "written": self.written, "dangled": self.dangled, "orphans": self.orphans,
         }  # fmt: skip
 
 
@@ -72,12 +85,11 @@ class Statements:
 class Unchecked:
     """``keys``: the foreign keys at the end; ``values``: by key those that changes with
     foreign_key_checks off wrote or removed in its child, or removed in its parent, each with the
-    ``seq`` of the first; ``parents``: where rows may dangle, the values that the parent's rows had
-    before an event, None where they are not known."""
+    ``seq`` of the first; ``before``: what there was before the changes, where rows may dangle."""
 
     keys: Sequence[Reference] = ()
     values: Mapping[Reference, Mapping[tuple[Any, ...], int]] = field(default_factory=dict)
-    parents: Parents | None = None
+    before: Before | None = None
 
     @classmethod
     def of(
@@ -85,7 +97,7 @@ class Unchecked:
         changes: Iterable[pa.RecordBatch],
         keys: Sequence[Reference],
         off: Callable[[Integers], Flags] | None,
-        parents: Parents | None = None,
+        before: Before | None = None,
     ) -> Unchecked:
         """``off``: which changes, by ``seq``, were made with foreign_key_checks off."""
         values: dict[Reference, dict[tuple[Any, ...], int]] = {}
@@ -111,7 +123,7 @@ class Unchecked:
                     for value, seq in rows:
                         if value is not None:
                             told[value] = min(seq, told.get(value, seq))
-        return cls(keys, values, parents)
+        return cls(keys, values, before)
 
     def checks(self, made: Statements, followed: Followed) -> list[tuple[Check, Mask]]:
         """What the script must check in the end, of which statements; the others the server
@@ -140,7 +152,11 @@ class Unchecked:
             own = key.child == key.parent and key.on_delete == NO_ACTION
             if own and made.kind == "delete":
                 needed |= _same(cells, _cells(made.old, key.columns), every)
-            yield Check(key, False), touched, cells, _all(made.where, cells, every), needed
+            stand, orphans = _all(made.where, cells, every), self._orphans(key, made, touched)
+            for count in np.unique(orphans).tolist():
+                rows = orphans == count
+                needs = (needed | (count > 0)) & touched & rows
+                yield Check(key, False, orphans=count), touched & rows, cells, stand, needs
 
     def _written(self, made: Statements) -> Iterable[tuple[Check, Mask, list[Cells], Mask, Mask]]:
         """Likewise where values are written that refer to rows."""
@@ -156,14 +172,26 @@ class Unchecked:
             yield Check(key, True), touched & ~dangled, cells, stand, needed | unsure
             yield Check(key, True, True), dangled, cells, every, dangled
 
+    def _orphans(self, key: Reference, made: Statements, touched: Mask) -> Integers:
+        """How many rows referred to the values that statements remove, before these came."""
+        found = np.zeros(len(touched), np.int64)
+        if self.before is None or not touched.any():
+            return found
+        values = _values(made.old, key.referenced)
+        for row in np.flatnonzero(touched).tolist():
+            there, value = self.before.children(key, made.places[row]), values[row]
+            if there is not None and value is not None:
+                found[row] = there.get(value, 0)
+        return found
+
     def _dangled(self, key: Reference, made: Statements, touched: Mask) -> tuple[Mask, Mask]:
         """Where the values that come back referred to nothing, and where that is not known."""
         dangled, unsure = np.zeros_like(touched), np.zeros_like(touched)
-        if self.parents is None or not touched.any():
+        if self.before is None or not touched.any():
             return dangled, unsure
         values = _values(made.new, key.columns)
         for row in np.flatnonzero(touched).tolist():
-            there, value = self.parents(key, made.places[row]), values[row]
+            there, value = self.before.parents(key, made.places[row]), values[row]
             unsure[row] = there is None or value is None
             dangled[row] = there is not None and value is not None and value not in there
         return dangled, unsure
@@ -179,19 +207,26 @@ class Unchecked:
         return np.array([v is not None and values.get(v, seq + 1) <= seq for v, seq in given])
 
 
-def values_of(rows: pa.Table, columns: Sequence[str]) -> AbstractSet[tuple[Any, ...]] | None:
-    """The values that a state's rows have in some columns; None if they are not known."""
+def values_of(rows: pa.Table, columns: Sequence[str]) -> Mapping[tuple[Any, ...], int] | None:
+    """The values that a state's rows have in some columns, and how many rows have them; None if
+    they are not known."""
     values = rows["values"].combine_chunks()
     names = {field.name.lower(): i for i, field in enumerate(values.type)}
     wanted = [names.get(column.lower()) for column in columns]
     unknown = {name.lower() for names in rows["unknown"].to_pylist() for name in names}
     if not rows.num_rows:
-        return frozenset()
+        return {}
     if None in wanted or not unknown.isdisjoint(map(str.lower, columns)):
         return None
     arrays = [values.field(i) for i in wanted if i is not None]
     lists = [_compared(pc.cast(a, pa.string()) if _coded(a) else a).to_pylist() for a in arrays]
-    return frozenset(zip(*lists, strict=True))
+    return Counter(zip(*lists, strict=True))
+
+
+def came(batch: pa.RecordBatch, columns: Sequence[str]) -> Mask:
+    """Which changes brought values of some columns."""
+    before, after = (_values(image_cells(batch, image), columns) for image in ("before", "after"))
+    return np.array([a is not None and a != b for b, a in zip(before, after, strict=True)], bool)
 
 
 def _coded(array: pa.Array) -> bool:

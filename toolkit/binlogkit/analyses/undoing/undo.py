@@ -41,7 +41,7 @@ from binlogkit.analyses.undoing.plans import (
     batch_mappings,
     no_texts,
 )
-from binlogkit.analyses.undoing.unchecked import Parents, Unchecked
+from binlogkit.analyses.undoing.unchecked import Before, Unchecked
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types, table_of
 from binlogkit.frames.text_columns import Mask
@@ -106,7 +106,7 @@ def pieces(
     blocked: Blocked | None = None,
     definitions: Iterable[TableDefinition] = (),
     off: Callable[[Integers], Flags] | None = None,
-    there: Parents | None = None,
+    there: Before | None = None,
     backwards: bool,
 ) -> list[Piece]:
     """The input for the plans of a whole log, for undo or redo.

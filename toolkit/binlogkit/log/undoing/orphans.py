@@ -1,14 +1,18 @@
-"""What rows that come back could refer to before they went.
+"""What there was before changes by foreign keys: rows to refer to, and rows that refer.
 
-Those that referred to nothing may do so again.
+A row that went, and referred to nothing, may do so again. So may one that referred to nothing
+before the row came to which it refers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from binlogkit.constants import TableId
 from binlogkit.frames.schema import table_of
 from binlogkit.log.states.forwards import States
 from binlogkit.log.states.point import Point, TableArgs
@@ -18,43 +22,65 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.references import Reference
-    from binlogkit.analyses.undoing.unchecked import Parents
+    from binlogkit.analyses.undoing.unchecked import Before, Values
     from binlogkit.log.streams import Streams
 
-_PLACES = 32  # events before which the parents' rows are asked for
+_PLACES = 32  # events before which rows are asked for
+_Place = tuple[str, int]
 
 
-def parents_before(
+def rows_before(
     log: Streams,
     changes: Iterable[pa.RecordBatch],
     keys: Sequence[Reference],
     sources: frozenset[str],
-) -> Parents | None:
+) -> Before | None:
     """The values of parents' rows before the changes that removed or changed rows of their
-    children; None if there are none, or very many."""
+    children, and those of children's rows before the changes that brought values of their parents.
+    None is known of either if there are very many such changes."""
+    from binlogkit.analyses.undoing.unchecked import Before, came
+
+    goes, comes = set[_Place](), set[_Place]()
+    for batch in changes:
+        name = table_of(batch) if batch.num_rows else None
+        if any(key.child == name for key in keys):
+            goes |= _places(batch, np.asarray(batch["before"].is_valid()))
+        for columns in {key.referenced for key in keys if key.parent == name}:
+            comes |= _places(batch, came(batch, columns))
+    parents = {key: (key.parent, key.referenced) for key in keys}
+    children = {key: (key.child, key.columns) for key in keys}
+    return Before(_values(log, goes, parents, sources), _values(log, comes, children, sources))
+
+
+def _places(batch: pa.RecordBatch, rows: Any) -> set[_Place]:
+    import pyarrow as pa
+
+    some = batch.filter(pa.array(rows, pa.bool_()))
+    return {*zip(some["file"].to_pylist(), some["pos"].to_pylist(), strict=True)}
+
+
+def _values(
+    log: Streams,
+    places: set[_Place],
+    sides: Mapping[Reference, tuple[TableId, Sequence[str]]],
+    sources: frozenset[str],
+) -> Values:
+    """The values of one side of foreign keys before the events at some places."""
     from binlogkit.analyses.undoing.unchecked import values_of
 
-    children = {key.child for key in keys}
-    mine = [batch for batch in changes if batch.num_rows and table_of(batch) in children]
-    places = set[tuple[str, int]]()
-    for batch in mine:
-        gone = batch.filter(batch["before"].is_valid())
-        places |= {*zip(gone["file"].to_pylist(), gone["pos"].to_pylist(), strict=True)}
     if not 0 < len(places) <= _PLACES:
-        return None
-    names = {key.parent: written_table_name(*key.parent) for key in keys}
+        return lambda *_: None
+    names = {written_table_name(*name) for name, _ in sides.values()}
     points = {place: Point(log, {"at": place}) for place in sorted(places)}
     given: TableArgs = {"source": sorted(sources)}
-    states = States(log, sorted(names.values()), [*points.values()], given)
-    known: dict[tuple[Reference, tuple[str, int]], AbstractSet[tuple[Any, ...]] | None] = {}
+    states = States(log, sorted(names), [*points.values()], given)
 
-    def there(key: Reference, place: tuple[str, int]) -> AbstractSet[tuple[Any, ...]] | None:
+    @cache
+    def there(key: Reference, place: _Place) -> Mapping[tuple[Any, ...], int] | None:
         if place not in points:
             return None
-        if (key, place) not in known:
-            state = states.at(points[place], names[key.parent])
-            sure = state.rows_determined
-            known[key, place] = values_of(state.rows, key.referenced) if sure else None
-        return known[key, place]
+        name, columns = sides[key]
+        state = states.at(points[place], written_table_name(*name))
+        return values_of(state.rows, columns) if state.rows_determined else None
 
     return there

@@ -32,7 +32,8 @@ class LogPlans(Overviewed, Plans):
     first, and the statements that created them; a sentence each. ``references``: the foreign keys
     of their tables, if the log holds the server's cascades, which must not happen twice; else none.
     ``known``: the known foreign keys; the script rolls back if the server has others that act on
-    its statements; None: no check.
+    its statements; None: no check. ``undefined``: the tables of which no definition says which
+    columns are generated; the script stops if the server says that it would write one.
     """
 
     def __init__(self, pieces: Iterable[Piece], *, backwards: bool) -> None:
@@ -45,6 +46,7 @@ class LogPlans(Overviewed, Plans):
         self.needs: tuple[str, ...] = ()
         self.references: tuple[Reference, ...] = ()
         self.known: tuple[Reference, ...] | None = None
+        self.undefined: tuple[tuple[str, str], ...] = ()
 
     def script(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -13,7 +14,7 @@ from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.reading import among_events
 from binlogkit.log.undoing.cascaded import Children, written_below
 from binlogkit.log.undoing.dependents import Others
-from binlogkit.log.undoing.orphans import parents_before
+from binlogkit.log.undoing.orphans import rows_before
 from binlogkit.log.undoing.sentences import chosen, definition_lines, dependent
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters, TableName, parse_table_name
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.references import Reference
-    from binlogkit.analyses.undoing.unchecked import Parents
+    from binlogkit.analyses.undoing.unchecked import Before
     from binlogkit.log.streams import Streams
     from binlogkit.log.undoing.plans import LogPlans, Undo
 
@@ -69,7 +70,10 @@ def _stated(
     if selection.newest >= CASCADES_LOGGED:
         found.references = selection.references_of(found.tables)
     found.chosen = chosen(selection.changes)
-    found.assumes = (*assumed(log, selection.newest), *selection.undefined())
+    found.undefined = selection.undefined()
+    names = ", ".join(printable(".".join(name)) for name in found.undefined)
+    told = (f"{_PLAIN} {names}.",) if names else ()
+    found.assumes = (*assumed(log, selection.newest), *told)
     found.gaps = tuple(str(gap) for gap in selection.gaps if _concerns(gap, wanted))
     if found.gaps and not despite_gaps:
         raise GapError(found.gaps)
@@ -127,8 +131,8 @@ class Selection:
         """The foreign keys from and to tables."""
         return tuple(k for k in self._references if not tables.isdisjoint((k.child, k.parent)))
 
-    def undefined(self) -> tuple[str, ...]:
-        """The assumption about tables that only table maps define, with their columns' names."""
+    def undefined(self) -> tuple[tuple[str, str], ...]:
+        """The tables that only table maps define, with their columns' names."""
         changed = (c.definition for c in self._later[1].values() if c.definition is not None)
         known = self._log.options.catalog
         given = known.tables() if known is not None else ()
@@ -138,18 +142,17 @@ class Selection:
             for batch in self.changes
             if batch.num_rows and not any(f.name.startswith("@") for f in batch["after"].type)
         )
-        found = sorted({".".join(name) for name in named if name not in defined})
-        return (f"{_PLAIN} {', '.join(map(printable, found))}.",) if found else ()
+        return tuple(sorted({name for name in named if name not in defined}))
 
-    def _parents(
+    def _before(
         self, changes: Iterable[pa.RecordBatch], events: Iterable[Boundary]
-    ) -> Parents | None:
-        """Where rows that come back may have referred to nothing: what there was to refer to."""
+    ) -> Before | None:
+        """Where rows may have referred to nothing: what there was to refer to, and what did."""
         parents = {key.parent for key in self._references}
         emptied = any(e.name in parents and e.action in ("truncate", "drop") for e in events)
         if not (emptied or self._any_off):
             return None
-        return parents_before(self._log, changes, self._references, self._wanted.sources)
+        return rows_before(self._log, changes, self._references, self._wanted.sources)
 
     def again(self) -> LogPlans:
         """Plans that make the changes again."""
@@ -176,6 +179,7 @@ class Selection:
 
         from binlogkit.analyses.point_in_time import read_boundaries
         from binlogkit.analyses.undoing.blocked import MODES, NONE, Blocked, staying
+        from binlogkit.analyses.undoing.dependents.found import Dependences
         from binlogkit.analyses.undoing.plans import Plans
         from binlogkit.analyses.undoing.undo import pieces
         from binlogkit.log.undoing.plans import Undo
@@ -229,10 +233,16 @@ class Selection:
             followed=children.followed,
             definitions=definitions,
             off=self._off,
-            there=self._parents(children.changes, events) if cascade else None,
+            there=self._before(children.changes, events) if cascade else None,
         )
         merge = mode == "merge"
-        first_made = make(blocked=Blocked.of(found, mode, NONE)) if merge else make()
+        # What is skipped because of a text takes its transaction along, as what is refused does.
+        alone = Blocked.of(
+            found if merge else Dependences.none(), "refuse" if mode == "skip" else mode, NONE
+        )
+        if mode == "force":
+            alone = replace(alone, overwritten=found.overwritten)
+        first_made = make(blocked=alone)
         stay = staying(Plans(first_made, backwards=True), whole=self._by_transaction and not merge)
         if merge:  # those are found again, with the reason
             stay = np.setdiff1d(stay, found.conflicting)
@@ -241,6 +251,9 @@ class Selection:
         if mode == "force" and others.below(found.overwritten, self.changes):
             found = others.dependences(children.changes, children.unlogged, stay)
         blocked = Blocked.of(found, mode, stay)
+        if mode == "force":  # what stays has the same reason again
+            again = np.intersect1d(alone.overwritten, stay)
+            blocked = replace(blocked, overwritten=np.union1d(blocked.overwritten, again))
         made = Undo(make(_refused(kept, wanted, events), blocked=blocked), backwards=True)
         drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
         made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
@@ -329,8 +342,8 @@ def _loses(event: Boundary) -> bool:
 
 
 _PLAIN = (
-    "No statement writes a generated column, which ends in the server's error 3105: only a CREATE "
-    "TABLE (schema=, --schema) says which columns are generated, and these logs lack that of"
+    "Only a CREATE TABLE (schema=, --schema) says which columns are generated. If a statement "
+    "would write one, the script says so and stops. These logs lack the CREATE TABLE of"
 )
 _LOST = "ALTER TABLE logs no rows: what it removed or changed in columns is in no event"
 _EVENT = ("file", "pos", "inner")

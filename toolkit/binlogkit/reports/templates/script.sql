@@ -41,7 +41,7 @@ SET SESSION sql_safe_updates = 0;
 SET SESSION sql_auto_is_null = 0;
 -- autocommit: also after an error nothing is kept one by one
 SET SESSION autocommit = 0;
-{checks}START TRANSACTION;
+{checks}{generated}START TRANSACTION;
 {before}{statements}
 {after}{triggers}{keys}{refusals}-- Verdict on {count} statements, {refused} refused
 SET @bk_end = IF(@bk_commit = 1 AND @bk_wrong = 0 AND @bk_same = {written} AND @bk_orphans = 0 AND (@bk_triggers IS NULL OR @bk_despite_triggers = 1) AND @bk_keys IS NULL AND {consent}, 'COMMIT', 'DO 0');
