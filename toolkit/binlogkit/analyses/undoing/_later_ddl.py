@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -175,24 +175,31 @@ def _under_new_names(fate: Fate) -> Fate:
 def _named(batch: pa.RecordBatch, fate: Fate) -> pa.RecordBatch:
     """Changes with the present names of their table and its columns."""
     count, schema = batch.num_rows, batch.schema
-    metadata = dict(schema.metadata or {})
     for column, text in zip(("db", "table"), fate.name, strict=True):
         at = schema.get_field_index(column)
         texts = pa.repeat(text, count).cast(schema.field(at).type)
         batch = batch.set_column(at, schema.field(at), texts)
-    if not fate.renamed:
+    return with_columns(batch, fate.renamed)
+
+
+def with_columns(batch: pa.RecordBatch, names: Mapping[str, str]) -> pa.RecordBatch:
+    """Changes with other ``names`` of columns, by the ones that they have; with their own if two
+    columns would have the same name."""
+    schema, columns = batch.schema, batch.schema.field("after").type.names
+    if len({names.get(column, column) for column in columns}) < len(columns) or not names:
         return batch
+    metadata = dict(schema.metadata or {})
     if b"binlogkit:key" in metadata:
-        key = [fate.renamed.get(c, c) for c in json.loads(metadata[b"binlogkit:key"])]
+        key = [names.get(c, c) for c in json.loads(metadata[b"binlogkit:key"])]
         metadata[b"binlogkit:key"] = json.dumps(key).encode()
     for image in _IMAGES:
         at = schema.get_field_index(image)
-        renamed = _image(batch.column(at), fate.renamed)
+        renamed = _image(batch.column(at), names)
         batch = batch.set_column(at, schema.field(at).with_type(renamed.type), renamed)
     return batch.replace_schema_metadata(metadata)
 
 
-def _image(image: Any, renamed: dict[str, str]) -> pa.StructArray:
+def _image(image: Any, renamed: Mapping[str, str]) -> pa.StructArray:
     fields = [f.with_name(renamed.get(f.name, f.name)) for f in image.type]
     columns = [image.field(i) for i in range(len(fields))]
     if not fields:

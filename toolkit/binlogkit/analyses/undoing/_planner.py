@@ -159,8 +159,7 @@ class Planner:
         draft = _Draft(self.facts, kind, old, new, reasons, every, forced)
         draft.unlabelled, draft.auto, draft.whole = self.unlabelled, ~every, ~every
         if self.blocked is not None and self.blocked.mode == "merge" and kind == "update":
-            names = {} if fate is None else fate.renamed
-            draft.old, stands, draft.kept, draft.auto = self.blocked.merged(batch, old, names)
+            draft.old, stands, draft.kept, draft.auto = self.blocked.merged(batch, old)
             computed = dict.fromkeys(self.facts.generated, every)  # also from what is kept
             draft.left = {**stands, **computed}
         if fate is not None and fate.refused is not None:

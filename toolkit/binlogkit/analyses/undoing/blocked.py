@@ -96,19 +96,15 @@ class Blocked:
         return own, known
 
     def merged(
-        self, batch: pa.RecordBatch, cells: Mapping[str, Cells], names: Mapping[str, str]
+        self, batch: pa.RecordBatch, cells: Mapping[str, Cells]
     ) -> tuple[dict[str, Cells], dict[str, Mask], dict[str, Mask], Mask]:
         """The cells of a table's updates as later changes left them; which cells these left; which
         of them the update set; in which rows it set some that the server sets with every update,
-        which are not among those.
-
-        ``names``: the columns' present names by earlier ones.
-        """
+        which are not among those."""
         table = table_of(batch)
         own, left, kept = {**cells}, dict[str, Mask](), dict[str, Mask]()
         auto = np.zeros(batch.num_rows, np.bool_)
         for (name, column), later in self.later.items():
-            column = names.get(column, column)
             if name == table and column in own:
                 found = later.over(own[column], np.asarray(batch["seq"]))
                 own[column], left[column], kept[column] = found

@@ -52,6 +52,7 @@ class Others:
         self._whole, self._merge = by_transaction, merge
         self._definitions = list(definitions)
         self._boundaries, self._renames = boundaries, [b for b in boundaries if b.new_name]
+        self._columns = [b for b in boundaries if b.alteration and b.alteration.renamed]
         self._ledgers = transactions, statements
         self._read: list[pa.RecordBatch] | None = None
         self._gaps = False
@@ -251,21 +252,42 @@ class Others:
         return batch.append_column(BELOW, pa.array(np.ones(batch.num_rows, bool)))
 
     def _named(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The changes of a table under its last name."""
+        """The changes of a table under its last name, and those of its columns."""
         import pyarrow as pa
+
+        from binlogkit.analyses.undoing._later_ddl import with_columns
 
         name = table_of(batch)
         seq = np.asarray(batch["seq"])
-        cuts = sorted({b.seq for b in self._renames})
+        cuts = sorted({b.seq for b in (*self._renames, *self._columns)})
         stretch = np.searchsorted(cuts, seq, "right") if cuts else np.zeros(len(seq), np.int64)
         for number in np.unique(stretch):
             part = batch.filter(pa.array(stretch == number))
-            last = self._last(name, int(part["seq"][0].as_py()))
+            first = int(part["seq"][0].as_py())
+            last = self._last(name, first)
+            part = with_columns(part, self._last_columns(name, first))
             for column, text in zip(("db", "table"), last, strict=True):
                 at = part.schema.get_field_index(column)
                 told = pa.array([text] * part.num_rows, pa.string())
                 part = part.set_column(at, column, told)
             yield part
+
+    def _last_columns(self, name: TableId, seq: int) -> dict[str, str]:
+        """The last names of a table's columns that have others since, by those at a place."""
+        found = dict[str, str]()
+        for boundary in self._columns:
+            if boundary.seq > seq and boundary.name == self._until(name, seq, boundary.seq):
+                done = boundary.alteration.renamed if boundary.alteration else {}
+                old = {new: first for first, new in found.items()}
+                found |= {old.get(column, column): new for column, new in done.items()}
+        return found
+
+    def _until(self, name: TableId, seq: int, end: int) -> TableId:
+        """A table's name at a later place."""
+        for boundary in self._renames:
+            if seq < boundary.seq < end and boundary.name == name and boundary.new_name:
+                name = boundary.new_name
+        return name
 
     def _last(self, name: TableId, seq: int) -> TableId:
         for boundary in self._renames:
