@@ -15,8 +15,8 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.analyses.point_in_time import AtPosition
+from binlogkit.analyses.point_in_time.counting import Counting
 from binlogkit.analyses.point_in_time.findings import StateFindings
-from binlogkit.analyses.point_in_time.until import Counting
 from binlogkit.analyses.undoing.undo import mappings, redo, undo
 from binlogkit.errors import SchemaError
 from binlogkit_fixtures import golden

@@ -171,7 +171,7 @@ def _in_chunks(servers: Servers, names: list[TableName], how: How) -> Beginning:
 
 def _with_base(source: Any, names: list[TableName], how: How) -> Beginning:
     """With snapshots that are there already: files of states, a dump, a checkpoint."""
-    from binlogkit.log.states.bases.snapshots import bases_of
+    from binlogkit.log.states.bases.given import bases_of
     from binlogkit.log.streams import Streams
 
     log = None if is_server(source) else _opened(source)

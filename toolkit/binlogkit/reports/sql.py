@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from binlogkit.analyses.undoing.refusals import Refusals
+from binlogkit.analyses.undoing.advice import Refusals
 from binlogkit.reports._literals import comment, identifier, literal
 from binlogkit.reports._references import (
     UNCHECKED,

@@ -1,13 +1,13 @@
 """A table's rows as of a point of its log, one row's life, the difference between two points."""
 
 from binlogkit.analyses.point_in_time.boundary import lineage, read_boundaries
+from binlogkit.analyses.point_in_time.counting import AtPosition, AtTime, UpToGtids
 from binlogkit.analyses.point_in_time.difference import DIFFERENCE, compared, difference
 from binlogkit.analyses.point_in_time.findings import FINDINGS
 from binlogkit.analyses.point_in_time.result import STATE
 from binlogkit.analyses.point_in_time.rewind import rewind
 from binlogkit.analyses.point_in_time.state import State, replay, state
 from binlogkit.analyses.point_in_time.story import STORY, story
-from binlogkit.analyses.point_in_time.until import AtPosition, AtTime, UpToGtids
 
 __all__ = [
     "DIFFERENCE",

@@ -18,6 +18,7 @@ from binlogkit.analyses._frames import to_arrow
 from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.analyses.point_in_time.batches import counted_batches
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
+from binlogkit.analyses.point_in_time.counting import Counting, Until
 from binlogkit.analyses.point_in_time.difference import compared
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
@@ -26,7 +27,6 @@ from binlogkit.analyses.point_in_time.replay import by_table
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.state import State, as_state, only_table
-from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.analyses.point_in_time.way_back import WayBack, ever_above, undo, way_back
 from binlogkit.constants import TableId
 from binlogkit.rows.schema import TableDefinition

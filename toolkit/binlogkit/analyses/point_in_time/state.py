@@ -25,13 +25,13 @@ from binlogkit.analyses.point_in_time.before import Before
 from binlogkit.analyses.point_in_time.boundary import Boundary, lineage, parents, read_boundaries
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.counting import Contained, Counting, Until
 from binlogkit.analyses.point_in_time.findings import FINDINGS, StateFindings
 from binlogkit.analyses.point_in_time.folding import Folding
 from binlogkit.analyses.point_in_time.forward import Forward
 from binlogkit.analyses.point_in_time.result import STATE
 from binlogkit.analyses.point_in_time.shared import Folded, Shared, fold_shared
 from binlogkit.analyses.point_in_time.unlogged import Broken
-from binlogkit.analyses.point_in_time.until import Contained, Counting, Until
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.rows.resolve import key_of

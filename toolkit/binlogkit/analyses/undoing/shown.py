@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses._change import CHANGE
+from binlogkit.analyses.undoing.advice import detail_of, kind_of
 from binlogkit.analyses.undoing.plans import Chosen, PlanColumns, Plans
-from binlogkit.analyses.undoing.refusals import detail_of, kind_of
 from binlogkit.frames.fields.field import fields, to_table
 from binlogkit.frames.records import struct_records
 from binlogkit.frames.schema import key_columns

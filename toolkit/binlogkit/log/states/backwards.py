@@ -12,7 +12,7 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.states.assembled import assembled
 from binlogkit.log.states.bases.bases import facts_of
 from binlogkit.log.states.bases.earlier_names import all_names, boundaries_of, definitions_before
-from binlogkit.log.states.bases.snapshots import bases_of
+from binlogkit.log.states.bases.given import bases_of
 from binlogkit.log.states.between import Between
 from binlogkit.log.states.doubts import doubts_of, doubts_of_bases, noted
 from binlogkit.log.states.forwards import (
@@ -103,7 +103,7 @@ class Back:
 
     def reach(self, point: Point) -> Between:
         """The way back to a point."""
-        from binlogkit.analyses.point_in_time.until import Counting
+        from binlogkit.analyses.point_in_time.counting import Counting
 
         if point not in self._reaches:
             transactions = self.reading.transactions
@@ -116,7 +116,7 @@ class Back:
         """A table's state; ``read`` exists to match ``States``: here one reading covers all
         tables."""
         from binlogkit.analyses.point_in_time import rewind
-        from binlogkit.analyses.point_in_time.until import Contained
+        from binlogkit.analyses.point_in_time.counting import Contained
 
         log, reading, reach = self._log, self.reading, self.reach(point)
         history, transactions, boundaries = (

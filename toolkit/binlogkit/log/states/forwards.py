@@ -18,7 +18,7 @@ from binlogkit.log.states.bases.bases import (
     facts_of,
     first_after,
 )
-from binlogkit.log.states.bases.snapshots import bases_of
+from binlogkit.log.states.bases.given import bases_of
 from binlogkit.log.states.doubts import (
     cascading_columns,
     doubt,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
-    from binlogkit.analyses.point_in_time.until import Contained
+    from binlogkit.analyses.point_in_time.counting import Contained
     from binlogkit.log.states.bases.bases import Bases, Since
     from binlogkit.log.states.named import Mentions
     from binlogkit.log.states.reading import Source
@@ -160,7 +160,7 @@ class States:
 
     def reach(self, point: Point) -> Reach:
         """The reach of states at a point."""
-        from binlogkit.analyses.point_in_time.until import Counting
+        from binlogkit.analyses.point_in_time.counting import Counting
 
         if point not in self._reaches:
             transactions = self.reading.transactions
@@ -342,7 +342,7 @@ class States:
 
     def _contained(self) -> Contained | None:
         """What the base holds, as the analysis takes it."""
-        from binlogkit.analyses.point_in_time.until import Contained
+        from binlogkit.analyses.point_in_time.counting import Contained
 
         held = self._held
         return None if held is None else Contained(frozenset(held.numbers), held.seq)

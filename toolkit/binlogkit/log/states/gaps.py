@@ -72,7 +72,7 @@ class Reach:
 
     def files_with(self, tables: Sequence[str]) -> set[str]:
         """The logs with counted transactions that touch one of the tables."""
-        from binlogkit.analyses.point_in_time.until import touching
+        from binlogkit.analyses.point_in_time.counting import touching
         from binlogkit.log.states.places import among
 
         rows = self._transactions

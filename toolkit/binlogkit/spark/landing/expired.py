@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from binlogkit.analyses.point_in_time.until import touching
+from binlogkit.analyses.point_in_time.counting import touching
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import EXPIRED

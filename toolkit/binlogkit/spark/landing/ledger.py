@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.until import NEEDED, touching
+from binlogkit.analyses.point_in_time.counting import NEEDED, touching
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, UsageError
 from binlogkit.log.index import Index, Joined

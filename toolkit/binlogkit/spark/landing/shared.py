@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses._tasks import Batches, SparkTasks, arriving
 from binlogkit.analyses.point_in_time.boundary import Boundary
+from binlogkit.analyses.point_in_time.counting import Counting, Until
 from binlogkit.analyses.point_in_time.shared import Shared
-from binlogkit.analyses.point_in_time.until import Counting, Until
 from binlogkit.constants import TableId
 from binlogkit.frames.flat_states import cast_to, flat_schema, flat_states
 from binlogkit.frames.generic import state_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from binlogkit.analyses.point_in_time.until import Until, touching
+from binlogkit.analyses.point_in_time.counting import Until, touching
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.log.states.forwards import Replayed, States

@@ -145,10 +145,10 @@ class _Looking:
         import pyarrow as pa
 
         from binlogkit.analyses.point_in_time.boundary import parents
+        from binlogkit.analyses.point_in_time.counting import Counting
         from binlogkit.analyses.point_in_time.findings import StateFindings
         from binlogkit.analyses.point_in_time.identity import Identity, last_name
         from binlogkit.analyses.point_in_time.lives import Lives
-        from binlogkit.analyses.point_in_time.until import Counting
         from binlogkit.frames.fields.field import arrow_schema
         from binlogkit.frames.fields.rows import LIFE
         from binlogkit.frames.key_texts import values_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from binlogkit.analyses.undoing.refusals import Refusals, kind_of
+from binlogkit.analyses.undoing.advice import Refusals, kind_of
 
 
 @pytest.mark.parametrize(
