@@ -15,7 +15,7 @@ import binlogkit as bk
 from binlogkit.errors import BinlogKitError
 from binlogkit.livestate.copies import duckdb_module
 from binlogkit.spark import session
-from binlogkit.spark.landing.place import needed
+from binlogkit.spark.landing.landing_path import needed
 from binlogkit_fixtures.servers.daemon import open_client
 
 ROOT = Path(__file__).resolve().parents[1]

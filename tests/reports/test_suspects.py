@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from binlogkit.reports.model import Change, Finding, Table, TimeLine
+from binlogkit.reports.model import Change, Highlight, Table, TimeLine
 from binlogkit.reports.suspects import Example, suspect_parts
 
 SUSPECT = {
@@ -21,7 +21,7 @@ def row(before: dict[str, Any] | None, after: dict[str, Any] | None) -> dict[str
 def test_the_first_are_told_at_length_and_all_are_in_the_table() -> None:
     rows = [{**SUSPECT, "rank": rank} for rank in range(1, 6)]
     found = list(suspect_parts(rows, [], []))
-    assert [part.rank for part in found if isinstance(part, Finding)] == [1, 2, 3]
+    assert [part.rank for part in found if isinstance(part, Highlight)] == [1, 2, 3]
     assert isinstance(found[-1], Table) and len(found[-1].rows) == 5
     assert not any(isinstance(part, TimeLine) for part in found)
 
@@ -31,7 +31,7 @@ def test_who_when_where_before_after_and_undo() -> None:
                   {"id": 1, "total": "0.00", "at": "2024-05-14 14:00:00"})  # fmt: skip
     example = Example([changed], ["id"], "UPDATE orders SET total = 0")
     finding, _ = suspect_parts([SUSPECT], [example], [])
-    assert isinstance(finding, Finding)
+    assert isinstance(finding, Highlight)
     assert (finding.heading, finding.mark) == ("update shop.orders, 75 rows", "76 of 100")
     assert finding.facts == [
         ("who", "connection 106"), ("when", "2024-05-14 14:03:07 UTC"), ("where", "b.1 at 75676"),

@@ -25,7 +25,7 @@ from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.current_rows import as_inserts
 from binlogkit.spark.landing.current_tables import current, keep_current
 from binlogkit.spark.landing.kept import Kept
-from binlogkit.spark.landing.place import Folder
+from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.reading import folders, read
 from binlogkit.spark.landing.restored import Restored
 from binlogkit_fixtures import golden

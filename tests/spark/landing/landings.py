@@ -10,7 +10,7 @@ from binlogkit.log import open_log
 from binlogkit.log.index import Index
 from binlogkit.spark.landing.door import in_threads
 from binlogkit.spark.landing.landing import Arrived, land_logs
-from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.tables import opened
@@ -19,7 +19,7 @@ from binlogkit.spark.landing.terms import Terms
 run_here = in_threads(2)
 
 
-def land(source: Any, out: Path | Place, terms: Terms | None = None, **sizes: Any) -> Arrived:
+def land(source: Any, out: Path | LandingPath, terms: Terms | None = None, **sizes: Any) -> Arrived:
     """Land logs, each task and transaction of the index in this process."""
     options = {name: sizes.pop(name) for name in ("on_damage", "name") if name in sizes}
     log, terms = open_log(source, **options), terms or Terms()
@@ -30,7 +30,7 @@ def land(source: Any, out: Path | Place, terms: Terms | None = None, **sizes: An
     )  # fmt: skip
 
 
-def landed(out: Path | Place, table: str = "*/*") -> dict[str, list[dict[str, Any]]]:
+def landed(out: Path | LandingPath, table: str = "*/*") -> dict[str, list[dict[str, Any]]]:
     """The rows of landed tables by the table's folder, in the order of their changes."""
     found, tables = {}, place_of(out) / "tables"
     for name in tables.below("*/*"):

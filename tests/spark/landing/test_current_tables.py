@@ -17,8 +17,8 @@ from binlogkit.errors import InputError, UsageError
 from binlogkit.spark.landing import Landing, current_tables
 from binlogkit.spark.landing.current_rows import net_rows
 from binlogkit.spark.landing.current_tables import current, keep_current
+from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.merging import merge_here, write_anew
-from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from binlogkit.errors import WriteError
 from binlogkit.spark.landing import compact
 from binlogkit.spark.landing.dead_files import under_way
-from binlogkit.spark.landing.place import Folder
+from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.writing import parquet_name
 from binlogkit_fixtures import golden
 from tests.spark.landing.landings import land, landed

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from binlogkit.spark.landing.place import Folder
+from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.tables import files_of, opened
 from binlogkit_fixtures import golden
 from tests.spark.landing.landings import land, landed

@@ -18,7 +18,7 @@ from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.log.index import Joined
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing import landing
-from binlogkit.spark.landing.place import Folder
+from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.reading import landed as landed_table
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.restoring import Landing

@@ -13,8 +13,8 @@ from deltalake import write_deltalake
 
 from binlogkit.errors import InputError
 from binlogkit.frames.flat_cells import CELLS_TYPE
+from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.named_rows import Named, Searched, match, without
-from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.rewriting import stored
 from binlogkit.spark.landing.sought import Sought
 from binlogkit.spark.landing.tables import opened

@@ -11,7 +11,7 @@ from binlogkit.analyses._frames import carried
 from binlogkit.errors import BinlogKitError
 from binlogkit.log.states.table_state import TableState
 from binlogkit.spark.landing import Landing
-from binlogkit.spark.landing.place import Folder
+from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.reading import File
 from binlogkit.spark.landing.shared import SharedState, shared_state, together
 from binlogkit_fixtures import golden, manifest

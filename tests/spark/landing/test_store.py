@@ -19,7 +19,7 @@ from binlogkit.cli import run
 from binlogkit.errors import InputError, UsageError
 from binlogkit.spark.landing import Landing, compact, current, keep_current, status
 from binlogkit.spark.landing.dead_files import under_way
-from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.reading import landed as landed_table
 from binlogkit.spark.landing.store import Store, place_of
 from binlogkit.spark.landing.tables import files_of, opened
@@ -256,7 +256,7 @@ def test_a_landing_that_was_deleted_lands_anew(url: str, moto: Gate, tmp_path: P
 # ---- whatever ends it, or runs beside it ---------------------------------------------------------
 
 
-def whole(place: Place, moto: Gate, expected: dict[str, Any]) -> None:
+def whole(place: LandingPath, moto: Gate, expected: dict[str, Any]) -> None:
     """The next landing makes it whole, and leaves no file that does not count."""
     land(LOGS.path, place, **SIZES)
     assert land(LOGS.path, place, **SIZES).batches == 0
@@ -264,7 +264,7 @@ def whole(place: Place, moto: Gate, expected: dict[str, Any]) -> None:
     assert not left_over(place)
 
 
-def left_over(place: Place) -> list[str]:
+def left_over(place: LandingPath) -> list[str]:
     """Parquet files of tables that Delta does not know."""
     found = []
     for name in ("landings", "landed", "terms", "waiting", *place.below("tables/*/*")):

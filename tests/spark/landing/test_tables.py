@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.merging import known_of, write_anew
-from binlogkit.spark.landing.place import Folder
 from binlogkit.spark.landing.tables import commit, last_batch, make
 
 

@@ -19,7 +19,7 @@ from binlogkit.log.index import Index
 from binlogkit.spark.landing import Landing, current, door, keep_current, status
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import Journal, read_journal, read_terms
-from binlogkit.spark.landing.place import Folder
+from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.terms import Since, Terms
 from binlogkit.spark.landing.views import VIEWS
 from binlogkit.spark.masks import parse_masks

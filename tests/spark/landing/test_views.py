@@ -14,7 +14,7 @@ from binlogkit.errors import InputError
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing import current, landed
 from binlogkit.spark.landing.journal import read_landed
-from binlogkit.spark.landing.place import Folder
+from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.reading import folders
 from binlogkit.spark.landing.shape import landed_name, own_fields
 from binlogkit.spark.landing.views import VIEWS, _shown_names

@@ -12,7 +12,7 @@ from binlogkit.cli import run
 from binlogkit.errors import InputError
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.journal import read_held
-from binlogkit.spark.landing.place import Folder
+from binlogkit.spark.landing.landing_path import Folder
 from binlogkit_fixtures import golden
 from tests.spark.landing.landings import land, landed
 from tests.spark.landing.steps import UNLOCKED, at_step

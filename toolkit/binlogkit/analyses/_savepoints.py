@@ -22,7 +22,7 @@ from binlogkit.analyses._frames import lazy, records
 
 _KINDS = ["begin", "commit", "rollback", "rollback_to", "savepoint", "xa_start"]
 _PLACE = np.dtype([("pos", np.int64), ("inner", np.int64)])
-Place = tuple[int, int]  # position, and number in a payload, -1 outside
+EventKey = tuple[int, int]  # position, and number in a payload, -1 outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Undone:
     """Changes of ``file`` from ``start`` up to ``end`` that were undone."""
 
     file: str
-    start: Place
-    end: Place
+    start: EventKey
+    end: EventKey
 
 
 def undone_ranges(statements: Any) -> list[Undone]:
@@ -49,13 +49,13 @@ def undone_ranges(statements: Any) -> list[Undone]:
 
 def _ranges(rows: Iterable[dict[str, Any]]) -> Iterator[Undone]:
     """Savepoints by name; setting a name again moves it, rolling back to it keeps it."""
-    by_file: dict[str, list[tuple[Place, str, str]]] = {}
+    by_file: dict[str, list[tuple[EventKey, str, str]]] = {}
     for row in rows:
         inner = -1 if row["inner"] is None else int(row["inner"])
         entry = ((int(row["pos"]), inner), row["kind"], row["query"])
         by_file.setdefault(row["file"], []).append(entry)
     for file, entries in by_file.items():
-        savepoints: dict[str, Place] = {}
+        savepoints: dict[str, EventKey] = {}
         for place, kind, query in sorted(entries):
             if kind == "savepoint":
                 savepoints.pop(savepoint_name(query), None)
@@ -82,16 +82,16 @@ def savepoint_name(query: str) -> str:
 def undone_mask(ranges: Iterable[Undone]) -> Callable[[pa.RecordBatch], NDArray[np.bool_]] | None:
     """A function that says which changes (``file``, ``pos``, ``inner``) are in one of them; None
     without ranges."""
-    by_file: dict[str, list[tuple[Place, Place]]] = {}
+    by_file: dict[str, list[tuple[EventKey, EventKey]]] = {}
     for one in ranges:
         by_file.setdefault(one.file, []).append((one.start, one.end))
     joined = {file: _joined(sorted(places)) for file, places in by_file.items()}
     return (lambda batch: _taken_back(batch, joined)) if joined else None
 
 
-def _joined(ranges: list[tuple[Place, Place]]) -> NDArray[Any]:
+def _joined(ranges: list[tuple[EventKey, EventKey]]) -> NDArray[Any]:
     """The starts and ends of the ranges, merged so that none overlap, as two rows."""
-    found: list[list[Place]] = []
+    found: list[list[EventKey]] = []
     for start, end in ranges:
         if found and start <= found[-1][1]:
             found[-1][1] = max(found[-1][1], end)

@@ -14,7 +14,7 @@ from binlogkit.log.streams import Streams
 from binlogkit.rows.explain.log import ExplainableEvent, ExplainingWalk
 from binlogkit.rows.filter_args import place_in
 
-Place: TypeAlias = "int | str | tuple[int, int]"
+EventPlace: TypeAlias = "int | str | tuple[int, int]"
 _INNER = re.compile(r"(.*\d)/(\d+)", re.DOTALL)
 
 
@@ -68,7 +68,9 @@ class Explanation:
         return fragment(self.events)
 
 
-def explanations(log: Streams, at: Place | Iterable[Place] | None = None) -> Iterator[EventWalk]:
+def explanations(
+    log: Streams, at: EventPlace | Iterable[EventPlace] | None = None
+) -> Iterator[EventWalk]:
     """The events at these places, or all, one at a time, so that not all are in memory.
 
     Errors: see :func:`binlogkit.explain`.
@@ -90,7 +92,7 @@ def explanations(log: Streams, at: Place | Iterable[Place] | None = None) -> Ite
 _Wanted: TypeAlias = tuple[str, int, "int | None"]
 
 
-def _several(at: Place | Iterable[Place]) -> Sequence[Place]:
+def _several(at: EventPlace | Iterable[EventPlace]) -> Sequence[EventPlace]:
     if isinstance(at, int | str):
         return [at]
     if isinstance(at, tuple) and len(at) == 2 and all(isinstance(n, int) for n in at):
@@ -98,7 +100,7 @@ def _several(at: Place | Iterable[Place]) -> Sequence[Place]:
     return list(at)
 
 
-def _place(log: Streams, place: Place) -> _Wanted:
+def _place(log: Streams, place: EventPlace) -> _Wanted:
     """The file, position and payload number in ``place``."""
     outer, inner = place if isinstance(place, tuple) else (place, None)
     if isinstance(outer, str) and (found := _INNER.fullmatch(outer)):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from binlogkit.frames.fields.field import Fields
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.audit import Audit
-    from binlogkit.log.explain import Explanation, Place
+    from binlogkit.log.explain import EventPlace, Explanation
     from binlogkit.log.following import Following
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.log.states.door import TableStates
@@ -497,7 +497,7 @@ class Log(Streams):
 
         return verify_log(self, rows=rows, images=images)
 
-    def explain(self, at: Place | Iterable[Place] | None = None) -> Explanation:
+    def explain(self, at: EventPlace | Iterable[EventPlace] | None = None) -> Explanation:
         """Events as annotated walks over their bytes; see :func:`binlogkit.explain`."""
         from binlogkit.log.explain import Explanation, explanations
 

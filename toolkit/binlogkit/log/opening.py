@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from binlogkit.log.audit import Audit
-    from binlogkit.log.explain import Explanation, Place
+    from binlogkit.log.explain import EventPlace, Explanation
     from binlogkit.log.index import Updated
     from binlogkit.log.verify import Verification
     from binlogkit.rows.ddl import Catalog
@@ -90,7 +90,7 @@ _opens = names(keywords_of(open_log))
 def explain(
     source: Source | Log | None = None,
     *,
-    at: Place | Iterable[Place] | None = None,
+    at: EventPlace | Iterable[EventPlace] | None = None,
     text: str | None = None,
     **reading: Any,
 ) -> Explanation:

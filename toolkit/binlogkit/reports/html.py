@@ -23,7 +23,7 @@ from binlogkit.reports._display import CELL, display, one_line, safe_lines, shor
 from binlogkit.reports._timeline import picture
 from binlogkit.reports.model import (
     Changes,
-    Finding,
+    Highlight,
     Items,
     Part,
     Report,
@@ -97,7 +97,7 @@ def _part(part: Part) -> dict[str, Any]:
         return _table(part)
     if isinstance(part, Changes):
         return _changes(part)
-    if isinstance(part, Finding):
+    if isinstance(part, Highlight):
         return _finding(part)
     if isinstance(part, TimeLine):
         drawn = picture(part)
@@ -112,7 +112,7 @@ def _pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(one_line(label), one_line(text)) for label, text in pairs]
 
 
-def _finding(part: Finding) -> dict[str, Any]:
+def _finding(part: Highlight) -> dict[str, Any]:
     return {
         "form": "finding", "rank": part.rank, "heading": one_line(part.heading),
         "mark": one_line(part.mark), "facts": _pairs(part.facts), "tone": part.tone,

@@ -101,7 +101,7 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Highlight:
     """Something to look at, in a page: its place in the list, a heading with a ``mark`` beside it,
     facts, the rows before and after, and a command to copy with what it does."""
 
@@ -143,7 +143,7 @@ class Items:
     empty: str = "none"
 
 
-Part = Table | Text | Items | Changes | Finding | TimeLine
+Part = Table | Text | Items | Changes | Highlight | TimeLine
 
 
 @dataclass(frozen=True, slots=True)

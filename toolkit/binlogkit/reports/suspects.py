@@ -11,7 +11,7 @@ from binlogkit.reports.changes import changes_of
 from binlogkit.reports.model import (
     Changes,
     Entry,
-    Finding,
+    Highlight,
     Part,
     Table,
     TimeLine,
@@ -83,7 +83,7 @@ def _tone(row: Mapping[str, Any]) -> Tone:
     return "bad" if row["score"] >= _GRAVE else "warn"
 
 
-def _finding(row: Mapping[str, Any], example: Example) -> Finding:
+def _finding(row: Mapping[str, Any], example: Example) -> Highlight:
     thread, time = row["thread_id"], row["timestamp"]
     place = "" if row["pos"] is None else f" at {row['pos']}"
     several = row.get("transactions") or 0
@@ -104,7 +104,7 @@ def _finding(row: Mapping[str, Any], example: Example) -> Finding:
         changes = Changes(shown, total, caption=caption)
     told = [(label, text) for label, text in facts if text]
     mark = f"{row['score']} of 100"
-    return Finding(row["rank"], _heading(row), mark, told, changes, row["undo"], _tone(row))
+    return Highlight(row["rank"], _heading(row), mark, told, changes, row["undo"], _tone(row))
 
 
 def _entry(row: Mapping[str, Any]) -> Entry:

@@ -21,8 +21,8 @@ from binlogkit.analyses.conformance.event_forms import (
     ROWS,
     STARTS,
     EventForms,
+    EventRole,
     Example,
-    Part,
     Places,
 )
 from binlogkit.analyses.conformance.event_run import MOST_BYTES, UINT32, EventRun, Told, same_texts
@@ -46,7 +46,7 @@ _LONGEST_PAUSE = 64  # events that are judged one by one before the next are tri
 _LESSONS = 200
 _ROWS = tuple(ROWS)
 _OF_EVENT = ("server_id", "end_pos", "timestamp")  # what rows say of theirs
-_TRANSACTION, _STATEMENT = (Part.GTID, Part.BEGIN), (Part.ROWS,)
+_TRANSACTION, _STATEMENT = (EventRole.GTID, EventRole.BEGIN), (EventRole.ROWS,)
 
 
 class BlockEvents:
@@ -145,7 +145,7 @@ class BlockEvents:
 
     def _judge(self, run: EventRun, lines: LineSource) -> TakenEvents | None:
         stop = run.whole(run.without(self._wanted, run.right(_TRANSACTION)))
-        if not stop or (run.part_of(0) != Part.GTID and not self._transaction.over):
+        if not stop or (run.part_of(0) != EventRole.GTID and not self._transaction.over):
             return None
         rows = self._rows.run(run.key(stop - 1), self._groups.tables)
         if rows is None:
@@ -179,7 +179,7 @@ class BlockEvents:
 
     def _judge_statement(self, run: EventRun, lines: LineSource) -> TakenEvents | None:
         """Rows events before the last of their statement, whose rows are printed after that."""
-        stop = run.leading(Part.ROWS, run.without(self._wanted, run.right(_STATEMENT)))
+        stop = run.leading(EventRole.ROWS, run.without(self._wanted, run.right(_STATEMENT)))
         gtid = self._transaction.values.get("gtid")
         if not stop or not run.gtids_are(pa.array([gtid] * stop, pa.string()), stop):
             return None

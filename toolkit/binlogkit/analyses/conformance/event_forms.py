@@ -36,7 +36,7 @@ Numbers = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 
 
-class Part(IntEnum):
+class EventRole(IntEnum):
     """What an event is in a transaction."""
 
     GTID = 0
@@ -339,7 +339,7 @@ class Form:
     example's, as it was read from its bytes; ``rules``: how many differences each rule explains.
     """
 
-    part: Part
+    part: EventRole
     blanks: Mapping[str, Blank]
     type: str
     flags: str
@@ -356,18 +356,19 @@ class Form:
         return None if optional is None else optional.column_names
 
 
-def _part(data: bytes) -> Part:
+def _part(data: bytes) -> EventRole:
     code = data[4]
     if code in _GTIDS:
-        return Part.GTID
+        return EventRole.GTID
     if code in ROWS:
         ends = int.from_bytes(data[_POST_HEADER - 2 : _POST_HEADER], "little") & RowsFlag.STMT_END
-        return Part.LAST_ROWS if ends else Part.ROWS
+        return EventRole.LAST_ROWS if ends else EventRole.ROWS
     return {
-        EventType.QUERY_EVENT: Part.BEGIN, EventType.ROWS_QUERY_LOG_EVENT: Part.ROWS_QUERY,
-        EventType.TABLE_MAP_EVENT: Part.TABLE_MAP,
-        EventType.TRANSACTION_PAYLOAD_EVENT: Part.PAYLOAD,
-    }.get(EventType(code), Part.END)  # fmt: skip
+        EventType.QUERY_EVENT: EventRole.BEGIN,
+        EventType.ROWS_QUERY_LOG_EVENT: EventRole.ROWS_QUERY,
+        EventType.TABLE_MAP_EVENT: EventRole.TABLE_MAP,
+        EventType.TRANSACTION_PAYLOAD_EVENT: EventRole.PAYLOAD,
+    }.get(EventType(code), EventRole.END)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -514,7 +515,7 @@ def _says(form: Form, example: Example) -> bool:
     """Whether the form, filled with the example's own numbers, says what its record does."""
     events = example.alike(form)
     return events.filled(form.record).to_pylist() == [example.fields.encode()] and (
-        form.part != Part.GTID or events.gtids().to_pylist() == [example.gtid]
+        form.part != EventRole.GTID or events.gtids().to_pylist() == [example.gtid]
     )
 
 
@@ -594,7 +595,7 @@ class Alike:
 
     def odd(self) -> npt.NDArray[np.bool_]:
         """Statements that are not printed as they are."""
-        if self.form.part != Part.ROWS_QUERY:
+        if self.form.part != EventRole.ROWS_QUERY:
             return np.zeros(len(self.data), bool)
         return np.asarray(pc.match_substring_regex(self.tails(), _ODD))
 

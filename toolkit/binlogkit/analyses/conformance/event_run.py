@@ -24,9 +24,9 @@ from binlogkit.analyses.conformance.event_forms import (
     Alike,
     Bytes,
     EventForms,
+    EventRole,
     Form,
     Numbers,
-    Part,
     Places,
     numbers_at,
     prefixes,
@@ -50,16 +50,16 @@ _INNER_BITS = 24
 _SIZE_AT, _LOG_POS = 9, (13, 4)
 _IN_HEADER = (("timestamp", 0, 4), ("code", 4, 1), ("server_id", 5, 4), ("size", _SIZE_AT, 4))
 # Which part may follow which.
-_FOLLOWS = np.zeros((len(Part), len(Part)), bool)
+_FOLLOWS = np.zeros((len(EventRole), len(EventRole)), bool)
 for _one, *_others in (
-    (Part.GTID, Part.PAYLOAD, Part.BEGIN),
-    (Part.PAYLOAD, Part.BEGIN),
-    (Part.BEGIN, Part.ROWS_QUERY, Part.TABLE_MAP),
-    (Part.ROWS_QUERY, Part.TABLE_MAP),
-    (Part.TABLE_MAP, Part.TABLE_MAP, Part.ROWS, Part.LAST_ROWS),
-    (Part.ROWS, Part.ROWS, Part.LAST_ROWS),
-    (Part.LAST_ROWS, Part.ROWS_QUERY, Part.TABLE_MAP, Part.END),
-    (Part.END, Part.GTID, Part.PAYLOAD, Part.BEGIN),
+    (EventRole.GTID, EventRole.PAYLOAD, EventRole.BEGIN),
+    (EventRole.PAYLOAD, EventRole.BEGIN),
+    (EventRole.BEGIN, EventRole.ROWS_QUERY, EventRole.TABLE_MAP),
+    (EventRole.ROWS_QUERY, EventRole.TABLE_MAP),
+    (EventRole.TABLE_MAP, EventRole.TABLE_MAP, EventRole.ROWS, EventRole.LAST_ROWS),
+    (EventRole.ROWS, EventRole.ROWS, EventRole.LAST_ROWS),
+    (EventRole.LAST_ROWS, EventRole.ROWS_QUERY, EventRole.TABLE_MAP, EventRole.END),
+    (EventRole.END, EventRole.GTID, EventRole.PAYLOAD, EventRole.BEGIN),
 ):
     _FOLLOWS[_one, _others] = True
 
@@ -98,7 +98,7 @@ class EventRun:
         parts = np.array([*(form.part for form in self._forms), -1], np.int64)
         self._parts = parts[self.ids]
 
-    def part_of(self, event: int) -> Part:
+    def part_of(self, event: int) -> EventRole:
         """What an event is in its transaction."""
         return self._forms[int(self.ids[event])].part
 
@@ -151,17 +151,17 @@ class EventRun:
     def _before(self, forms: EventForms) -> Places:
         """The form of the statement before each statement; -1 of other events."""
         parts = np.array([*(form.part for form in self._forms), -1], np.int64)
-        statements = np.flatnonzero(parts[self.ids] == Part.BEGIN)
+        statements = np.flatnonzero(parts[self.ids] == EventRole.BEGIN)
         found = np.full(len(self.ids), -1, np.int64)
         found[statements] = np.append(forms.before, self.ids[statements])[:-1]
         return found
 
     def last_statement(self, stop: int) -> int | None:
         """The form of the last statement of the first events, None where there is none."""
-        found = np.flatnonzero(self._parts[:stop] == Part.BEGIN)
+        found = np.flatnonzero(self._parts[:stop] == EventRole.BEGIN)
         return int(self.ids[found[-1]]) if len(found) else None
 
-    def right(self, begins: Container[Part]) -> int:
+    def right(self, begins: Container[EventRole]) -> int:
         """How many of the first events have a form, and are what follows from it and what may
         stand behind one another; the first is one of ``begins``."""
         right = self.ids >= 0
@@ -183,10 +183,10 @@ class EventRun:
     def whole(self, count: int) -> int:
         """How many of the first events are whole transactions, of ``count``."""
         last = np.append(self.inners[1:] < 0, True)  # of its payload
-        ends = np.flatnonzero((self._parts == Part.END)[:count] & last[:count])
+        ends = np.flatnonzero((self._parts == EventRole.END)[:count] & last[:count])
         return int(ends[-1]) + 1 if len(ends) else 0
 
-    def leading(self, part: Part, count: int) -> int:
+    def leading(self, part: EventRole, count: int) -> int:
         """How many of the first events are all of a part, of ``count``."""
         others = np.flatnonzero(self._parts[:count] != part)
         return int(others[0]) if len(others) else count
@@ -213,13 +213,13 @@ class EventRun:
     def told(self, stop: int) -> Told:
         """What the first events' transactions say."""
         parts = self._parts[:stop]
-        ends = np.flatnonzero(parts == Part.END)
+        ends = np.flatnonzero(parts == EventRole.END)
         which = np.searchsorted(ends, np.arange(stop))  # each event's transaction
         commits, threads = np.full(len(ends), -1), np.full(len(ends), -1)
         xids = np.zeros(len(ends), np.uint64)
         # By the event that gives it, as one array after the other; -1: none gives it.
         given, chunks, at = np.full(len(ends), -1), [pa.nulls(0, pa.string())], 0
-        for form, numbers in self._numbers_of(stop, Part.GTID):
+        for form, numbers in self._numbers_of(stop, EventRole.GTID):
             events, alike = numbers
             gtids = alike.gtids().slice(0, len(events))
             given[which[events]] = at + np.arange(len(events))
@@ -228,7 +228,10 @@ class EventRun:
             if "immediate_commit_timestamp" in form.blanks:
                 times = alike.numbers("immediate_commit_timestamp")[: len(events)]
                 commits[which[events]] = np.where(times > 0, times.astype(np.int64), -1)
-        for name, part, into in (("thread_id", Part.BEGIN, threads), ("xid", Part.END, xids)):
+        for name, part, into in (
+            ("thread_id", EventRole.BEGIN, threads),
+            ("xid", EventRole.END, xids),
+        ):
             for _, (events, alike) in self._numbers_of(stop, part):
                 into[which[events]] = alike.numbers(name)[: len(events)]
         places = pa.array(given, mask=given < 0)
@@ -240,18 +243,20 @@ class EventRun:
     def _queries(self, parts: Places, which: Places) -> pa.Array:
         """The statement that stands before each event in its transaction ``which``."""
         stop = len(parts)
-        if not (parts == Part.ROWS_QUERY).any():
+        if not (parts == EventRole.ROWS_QUERY).any():
             return pa.nulls(stop, pa.string())
-        found = [numbers for _, numbers in self._numbers_of(stop, Part.ROWS_QUERY)]
+        found = [numbers for _, numbers in self._numbers_of(stop, EventRole.ROWS_QUERY)]
         places = np.concatenate([events for events, _ in found])
         texts = pa.concat_arrays([alike.tails().slice(0, len(events)) for events, alike in found])
         at = np.full(stop, -1)
         at[places] = np.arange(len(places))
-        last = np.maximum.accumulate(np.where(parts == Part.ROWS_QUERY, np.arange(stop), -1))
+        last = np.maximum.accumulate(np.where(parts == EventRole.ROWS_QUERY, np.arange(stop), -1))
         there = (last >= 0) & (which[last] == which)
         return texts.take(pa.array(at[last], mask=~there))
 
-    def _numbers_of(self, stop: int, part: Part) -> Iterator[tuple[Form, tuple[Places, Alike]]]:
+    def _numbers_of(
+        self, stop: int, part: EventRole
+    ) -> Iterator[tuple[Form, tuple[Places, Alike]]]:
         """The forms of a part; its events before ``stop``, which are the first of each."""
         for events, alike in self._alike:
             if alike.form.part == part:
@@ -270,18 +275,18 @@ class EventRun:
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         parts = self._parts[at]
         known = (keys[at] == wanted) & (self.ids[at] >= 0)
-        known &= (parts == Part.ROWS) | (parts == Part.LAST_ROWS)
+        known &= (parts == EventRole.ROWS) | (parts == EventRole.LAST_ROWS)
         return np.where(known, at, -1)
 
     def maps(self, at: Places) -> Places:
         """The form of the table map of each rows event, -1 where its statement has none."""
         parts = self._parts
-        ends = np.cumsum(parts == Part.LAST_ROWS)
-        statements = ends - (parts == Part.LAST_ROWS)
+        ends = np.cumsum(parts == EventRole.LAST_ROWS)
+        statements = ends - (parts == EventRole.LAST_ROWS)
         tables = np.array([*(form.table_id for form in self._forms), -1])
         known, numbers = np.unique(tables, return_inverse=True)
         keys = statements * len(known) + numbers[self.ids]
-        maps = np.flatnonzero((self.ids >= 0) & (parts == Part.TABLE_MAP))
+        maps = np.flatnonzero((self.ids >= 0) & (parts == EventRole.TABLE_MAP))
         maps = maps[np.argsort(keys[maps], kind="stable")]
         if not len(maps):
             return np.full(len(at), -1)
@@ -305,7 +310,7 @@ class EventRun:
         places = {
             event: (alike, i)
             for found, alike in self._alike
-            if alike.form.part in (Part.ROWS, Part.LAST_ROWS)
+            if alike.form.part in (EventRole.ROWS, EventRole.LAST_ROWS)
             for i, event in enumerate(found.tolist())
         }
         for event in events.tolist():
@@ -319,7 +324,7 @@ class EventRun:
     def text(self, stop: int, rows: pa.Array = None, at: Places | None = None) -> bytes:
         """What mysqlbinlog must print of the first events and of these rows, of the events ``at``:
         a statement's rows after the last of its events."""
-        last_rows = np.flatnonzero(self._parts[:stop] == Part.LAST_ROWS)
+        last_rows = np.flatnonzero(self._parts[:stop] == EventRole.LAST_ROWS)
         texts, places = list[pa.Array](), list[Places]()
         if rows is not None and at is not None:
             texts.append(rows)

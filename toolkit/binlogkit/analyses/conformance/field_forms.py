@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 Write: TypeAlias = Callable[[Any], bytes]
-Place: TypeAlias = tuple[str, Any, Write, bytes]  # a field, what is said, its form, what is there
+FieldPlace: TypeAlias = tuple[
+    str, Any, Write, bytes
+]  # a field, what is said, its form, what is there
 
 _PACKED = {252: 2, 253: 3, 254: 8}  # first byte of a packed integer -> bytes behind it
 _MANY_DATABASES = 254  # "more than 16", without their names
@@ -111,6 +113,6 @@ def variable_at(data: bytes, at: int) -> tuple[int, int]:
     return int.from_bytes(data[at:end], "little") >> ones + 1, end
 
 
-def told(fields: Mapping[str, Any], name: str, write: Write, stored: bytes) -> list[Place]:
+def told(fields: Mapping[str, Any], name: str, write: Write, stored: bytes) -> list[FieldPlace]:
     """A field, where ``fields`` have it."""
     return [(name, fields[name], write, stored)] if name in fields else []

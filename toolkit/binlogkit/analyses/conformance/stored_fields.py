@@ -16,7 +16,7 @@ from uuid import UUID
 
 from binlogkit.analyses.conformance.event_fields import our_statement
 from binlogkit.analyses.conformance.field_forms import (
-    Place,
+    FieldPlace,
     Write,
     code_of,
     from_hex,
@@ -137,7 +137,7 @@ _LOAD_NUMBERS = (("file_id", 13, 4), ("name_start", 17, 4), ("name_end", 21, 4),
 
 def _query(
     body: bytes, fields: Mapping[str, Any], start: int = _QUERY_POST_HEADER
-) -> Iterator[Place]:
+) -> Iterator[FieldPlace]:
     end = _status_end(body, start)
     for name, at, size in _QUERY_NUMBERS:
         yield from told(fields, name, uint(size), body[at : at + size])
@@ -153,17 +153,17 @@ def _status_end(body: bytes, start: int) -> int:
     return start + int.from_bytes(body[_STATUS_LENGTH_AT:_QUERY_POST_HEADER], "little")
 
 
-def _load_query(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+def _load_query(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     yield from _query(body, fields, _LOAD_POST_HEADER)
     for name, at, size in _LOAD_NUMBERS:
         yield from told(fields, name, uint(size), body[at : at + size])
 
 
-def _rows_query(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+def _rows_query(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     return _no_text(body[1:], fields)
 
 
-def _no_text(stored: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+def _no_text(stored: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     """A statement's bytes, which are said only where it is no text."""
     if fields.get("query_bytes") is not None:
         yield "query_bytes", fields["query_bytes"], from_hex, stored
@@ -184,7 +184,7 @@ def status_places(block: bytes) -> tuple[dict[str, slice], bool]:
     return found, True
 
 
-def _status(block: bytes, said: Mapping[str, Any]) -> Iterator[Place]:
+def _status(block: bytes, said: Mapping[str, Any]) -> Iterator[FieldPlace]:
     """Every variable that is stored, and those that are said and are not."""
     places, whole = status_places(block)
     forms = {name: form for known in _STATUS.values() for name, form in known}
@@ -195,7 +195,7 @@ def _status(block: bytes, said: Mapping[str, Any]) -> Iterator[Place]:
             yield f"status_vars.{name}", said[name], forms[name].write, b""
 
 
-def _user_var(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+def _user_var(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     at = 4 + int.from_bytes(body[:4], "little")
     there = not body[at]  # else it is NULL, and nothing follows
     kind, collation = body[at + 1 : at + 2], body[at + 2 : at + 6]
@@ -207,7 +207,7 @@ def _user_var(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
     yield from told(fields, "unsigned", uint(1), bytes([unsigned]))
 
 
-def _block(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+def _block(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     yield from told(fields, "file_id", uint(4), body[:4])
     yield from told(fields, "data", from_hex, body[4:])
 
@@ -215,7 +215,7 @@ def _block(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
 # ---- tables and rows ----------------------------------------------------------------------------
 
 
-def _table_map(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+def _table_map(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     at = _TABLE_ID + _FLAGS
     yield from told(fields, "flags", uint(_FLAGS), body[_TABLE_ID:at])
     for _ in ("db", "table"):
@@ -232,7 +232,7 @@ def _table_map(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
 
 def _rows(
     body: bytes, fields: Mapping[str, Any], *, code: int, images: tuple[str, ...], extra: bool
-) -> Iterator[Place]:
+) -> Iterator[FieldPlace]:
     at = _TABLE_ID + _FLAGS
     stored: list[tuple[str, Write, bytes]] = [("flags", _rows_flags, body[_TABLE_ID:at])]
     if extra:
@@ -273,7 +273,7 @@ def _extra(value: Mapping[str, Any]) -> bytes:
 # ---- transactions and logs ----------------------------------------------------------------------
 
 
-def _gtid(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+def _gtid(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     yield from told(fields, "flags", uint(1), body[:1])
     yield from told(fields, "sid", lambda sid: UUID(sid).bytes, body[1:17])
     yield from told(fields, "gno", uint(8), body[17:_CLOCKS_AT])
@@ -306,14 +306,14 @@ def tagged_places(data: bytes, at: int = 0) -> dict[int, slice]:
     return found
 
 
-def _tagged(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+def _tagged(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     places = tagged_places(body)
     for name, number in (("flags", 0), ("commit_group_ticket", _TICKET)):
         stored = body[places[number]] if number in places else b""
         yield from told(fields, name, variable, stored)
 
 
-def _format(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+def _format(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     yield from told(fields, "created", uint(4), body[_CREATED_AT : _CREATED_AT + 4])
     yield from told(fields, "event_header_length", uint(1), body[_LENGTHS_AT - 1 : _LENGTHS_AT])
     said = fields.get("post_header_lengths")
@@ -344,7 +344,7 @@ def payload_fields(data: bytes, at: int = 0) -> tuple[list[tuple[int, slice]], i
     return found, at + 1
 
 
-def _payload(body: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+def _payload(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     stored, at = payload_fields(body)
     yield from told(fields, "payload", from_hex, body[at:])
     last = dict(stored)
@@ -362,7 +362,7 @@ _OPS = {
     ("before_columns", "after_columns"): "update",
     ("before_columns",): "delete",
 }
-_Judge = Callable[[bytes, Mapping[str, Any]], Iterator[Place]]
+_Judge = Callable[[bytes, Mapping[str, Any]], Iterator[FieldPlace]]
 _JUDGES: dict[int, _Judge] = {
     EventType.QUERY_EVENT: _query,
     EventType.EXECUTE_LOAD_QUERY_EVENT: _load_query,

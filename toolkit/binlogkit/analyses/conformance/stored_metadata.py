@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from binlogkit.analyses.conformance.field_forms import (
-    Place,
+    FieldPlace,
     Write,
     from_hex,
     packed,
@@ -75,7 +75,7 @@ _PARTS: Mapping[int, tuple[str, Write]] = {
 }
 
 
-def metadata_places(block: bytes, fields: Mapping[str, Any]) -> Iterator[Place]:
+def metadata_places(block: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     """Every part that is stored in ``block``, and those that are said and are not."""
     said = fields.get("optional")
     if not isinstance(said, Mapping):

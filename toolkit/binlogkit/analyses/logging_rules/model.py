@@ -174,7 +174,7 @@ DML = frozenset(
 #: tables.
 Read = tuple[int, Hashable]
 #: Which statement of a session's procedures and prepared ones it is, and when it was read.
-Place = tuple[str, Read]
+StatementPlace = tuple[str, Read]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class Statement:
     invoked: tuple[Invoked, ...] = ()
     db: str = ""
     logged: str = ""
-    place: Place | None = None
+    place: StatementPlace | None = None
     continues: bool = False
 
     @property
@@ -267,4 +267,4 @@ class Transaction:
     xa: bool = False
     rows_since_temporary: bool = False
     after_rows: bool = False
-    marked: Mapping[Place, frozenset[str]] = field(default_factory=dict)
+    marked: Mapping[StatementPlace, frozenset[str]] = field(default_factory=dict)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 #: The fields of a table's columns, by which a state without types is read.
 Fields = Callable[[], tuple[TableId, Sequence[pa.Field]]]
-Place = tuple[str | None, int | None, GtidSet | None]
+SnapshotPlace = tuple[str | None, int | None, GtidSet | None]
 
 _HEAD = 1 << 16
 _PARQUET, _STREAM = b"PAR1", b"\xff\xff\xff\xff"
@@ -47,7 +47,7 @@ def read_snapshots(
     source: Source | Sequence[Source],
     wanted: Collection[TableId | str] | None,
     fields: Fields,
-    at: Place = (None, None, None),
+    at: SnapshotPlace = (None, None, None),
 ) -> list[Snapshot]:
     """The snapshots of the tables ``wanted`` (of any database, where only a table is named).
 
@@ -76,7 +76,7 @@ def _is_in(wanted: Collection[TableId | str] | None) -> Callable[[TableId], bool
     return lambda name: wanted is None or name in wanted or name[1] in wanted
 
 
-def _at(snapshot: Snapshot, at: Place) -> Snapshot:
+def _at(snapshot: Snapshot, at: SnapshotPlace) -> Snapshot:
     """A snapshot at the position that is given beside it, if one is."""
     if all(part is None for part in at):
         return snapshot
@@ -84,7 +84,7 @@ def _at(snapshot: Snapshot, at: Place) -> Snapshot:
 
 
 def _read_snapshot(
-    carrier: Carrier, wanted: Collection[TableId | str] | None, fields: Fields, at: Place
+    carrier: Carrier, wanted: Collection[TableId | str] | None, fields: Fields, at: SnapshotPlace
 ) -> Snapshot:
     try:
         with carrier.content() as file:
@@ -96,7 +96,11 @@ def _read_snapshot(
 
 
 def _read(
-    name: str, file: Lookahead, wanted: Collection[TableId | str] | None, fields: Fields, at: Place
+    name: str,
+    file: Lookahead,
+    wanted: Collection[TableId | str] | None,
+    fields: Fields,
+    at: SnapshotPlace,
 ) -> Snapshot:
     head = file.peek(_HEAD)
     if head.startswith((_PARQUET, _STREAM)):
@@ -123,7 +127,7 @@ def _read(
 
 
 def snapshot_as(
-    name: str, facts: StateFacts, rows: pa.Table, at: Place = (None, None, None)
+    name: str, facts: StateFacts, rows: pa.Table, at: SnapshotPlace = (None, None, None)
 ) -> Snapshot:
     """The snapshot of one table's rows; ``at``: its position, where that is given beside it."""
     doubts = () if facts.determined else (_UNDETERMINED,)
@@ -139,7 +143,7 @@ def snapshot_as(
     return Snapshot(name, {facts.name: table}, file, pos, gtids, catalog, unplaced)
 
 
-def _place(facts: StateFacts) -> Place:
+def _place(facts: StateFacts) -> SnapshotPlace:
     placed = facts.file is not None and facts.pos is not None
     return (facts.file, facts.pos, facts.gtids) if placed else (None, None, facts.gtids)
 

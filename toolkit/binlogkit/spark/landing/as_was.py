@@ -25,9 +25,9 @@ from binlogkit.rows.filters import written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
 from binlogkit.spark.landing import expired
 from binlogkit.spark.landing.current_tables import HARMLESS, Moved, Now
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.merging import quoted
-from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import folders, schema_of
 from binlogkit.spark.landing.shape import current_folder, own_fields, types_of
 from binlogkit.spark.landing.tables import opened
@@ -54,7 +54,7 @@ class AsWas:
 
 
 def all_as_was(
-    out: Place, names: Iterable[TableId], now: Now | None = None
+    out: LandingPath, names: Iterable[TableId], now: Now | None = None
 ) -> dict[TableId, AsWas]:
     """How far back the rows of tables with a current state follow from it, if that is up to date.
 

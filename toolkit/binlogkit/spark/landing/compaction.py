@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from binlogkit.errors import WriteError
 from binlogkit.spark.landing.dead_files import under_way
-from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.tables import file_of, opened
 from binlogkit.spark.landing.writing import FILE_BYTES
@@ -41,7 +41,7 @@ class Compacted:
 
 
 def compact(
-    out: str | Path | Place,
+    out: str | Path | LandingPath,
     *,
     file_bytes: int = FILE_BYTES,
     target_options: Mapping[str, str] | None = None,
@@ -58,12 +58,12 @@ def compact(
     return [one for one in found if one.before or one.left]
 
 
-def delta_folders(out: Place) -> list[str]:
+def delta_folders(out: LandingPath) -> list[str]:
     """The folders in a landing that may be Delta tables whose files become many."""
     return [name for pattern in _PATTERNS for name in out.below(pattern)]
 
 
-def _compact(name: str, folder: Place, file_bytes: int) -> Compacted:
+def _compact(name: str, folder: LandingPath, file_bytes: int) -> Compacted:
     from deltalake.exceptions import CommitFailedError
 
     table = opened(folder)
@@ -71,7 +71,7 @@ def _compact(name: str, folder: Place, file_bytes: int) -> Compacted:
         return Compacted(name, 0, 0, 0)
     names = {one.name for one in pa.schema(table.schema())}
     partitions = table.metadata().partition_columns
-    groups: dict[tuple[str | None, ...], list[Place]] = {}
+    groups: dict[tuple[str | None, ...], list[LandingPath]] = {}
     for action in pa.table(table.get_add_actions(flatten=False)).to_pylist():
         if action["size_bytes"] < file_bytes:
             values = action.get("partition") or {}

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from binlogkit.frames.flat_cells import cells_of, flat_name
 from binlogkit.spark.carried import fit
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import GONE
-from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.restored import Restored, same_change
 from binlogkit.spark.landing.shape import current_schema
@@ -97,7 +97,7 @@ def touched_keys(flat: pa.Table, key: Sequence[str]) -> pa.Table | None:
     return pa.table(columns, list(key)).group_by(list(key)).aggregate([])
 
 
-def key_rows(folder: Place, keys: pa.Table) -> pa.Table:
+def key_rows(folder: LandingPath, keys: pa.Table) -> pa.Table:
     """The stored rows that have these keys."""
     rows = read(folder)
     names = keys.column_names

@@ -43,9 +43,9 @@ from binlogkit.spark.landing.current_rows import (
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import last_begun, read_journal, read_landed
 from binlogkit.spark.landing.kept import Kept
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import Merge, known_of, merge_here, write_anew
 from binlogkit.spark.landing.own_rows import Held, OwnRows
-from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import Within, folders, read, schema_of
 from binlogkit.spark.landing.restored import Ordered, Restored
 from binlogkit.spark.landing.restoring import Landing
@@ -71,7 +71,7 @@ class Moved(Exception):
 
 
 def keep_current(
-    out: str | Path | Place,
+    out: str | Path | LandingPath,
     tables: Iterable[str] = (),
     *,
     ledger: str | Path | None = None,
@@ -94,7 +94,7 @@ def keep_current(
 
 
 def keep(
-    out: Place, tables: Iterable[str], *, merge: Merge, again: Callable[[], object]
+    out: LandingPath, tables: Iterable[str], *, merge: Merge, again: Callable[[], object]
 ) -> tuple[list[Kept], Now]:
     """The same, and the landing as it was then."""
     for _ in range(_ATTEMPTS):
@@ -108,7 +108,7 @@ def keep(
 
 
 def current(
-    out: str | Path | Place, table: str, *, target_options: Mapping[str, str] | None = None
+    out: str | Path | LandingPath, table: str, *, target_options: Mapping[str, str] | None = None
 ) -> pa.Table:
     """The rows of a current-state table, without Spark, with the columns that docs/landing.md has.
 
@@ -123,7 +123,7 @@ def current(
 class Now:
     """A landing in which every begun batch has landed."""
 
-    def __init__(self, out: Place) -> None:
+    def __init__(self, out: LandingPath) -> None:
         self.out = out
         self._number, _, self.spans = read_journal(out)
         self._landing = Landing(out)
@@ -197,7 +197,7 @@ class Now:
     # ---- from all that has landed ---------------------------------------------------------------
 
     def _replayed(
-        self, name: TableId, folder: Place, new: _New, before: Mapping[str, Any] | None
+        self, name: TableId, folder: LandingPath, new: _New, before: Mapping[str, Any] | None
     ) -> Kept:
         """Replay the table and rewrite it; ``before``: the facts about its rows, which are the base
         where changes have expired that the replay would need. InputError: they cannot be."""
@@ -232,7 +232,7 @@ class Now:
         return any(place in gone for place in found)
 
     def _own_rows(
-        self, name: TableId, folder: Place, new: _New, before: Mapping[str, Any]
+        self, name: TableId, folder: LandingPath, new: _New, before: Mapping[str, Any]
     ) -> OwnRows:
         """The table's current rows, as a base."""
         why = None if before["determined"] and before["columns"] else "its rows are not determined"
@@ -248,7 +248,7 @@ class Now:
     # ---- from new changes -----------------------------------------------------------------------
 
     def _merged(
-        self, name: TableId, folder: Place, new: _New, known: Mapping[str, Any], merge: Merge
+        self, name: TableId, folder: LandingPath, new: _New, known: Mapping[str, Any], merge: Merge
     ) -> Kept | None:
         """Merge the new changes; None if something about them is unexpected."""
         target = opened(folder)

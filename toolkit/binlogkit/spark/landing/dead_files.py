@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from binlogkit.errors import InputError, WriteError
 from binlogkit.sources.carriers.carrier import reason_of
-from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.tables import files_of, opened
 
 _RUNNING = "running"
@@ -34,7 +34,7 @@ _PATTERNS = (
 
 
 @contextmanager
-def under_way(out: Place, *, alone: bool = False) -> Iterator[str]:
+def under_way(out: LandingPath, *, alone: bool = False) -> Iterator[str]:
     """A landing in a folder, or other work on its tables, and its mark; before it begins, files are
     deleted that killed ones left there.
 
@@ -78,11 +78,11 @@ def _killed(folder: Path) -> list[Path] | None:
     return found
 
 
-def _sweep(out: Place, killed: set[str]) -> None:
+def _sweep(out: LandingPath, killed: set[str]) -> None:
     """Delete the Parquet files of killed landings that no Delta log has, neither as added nor as
     removed."""
     for name in chain.from_iterable(map(out.below, _PATTERNS)):
-        table, written = out / name, list[Place]()
+        table, written = out / name, list[LandingPath]()
         for path in table.files():
             ours = _OURS.match(path.name)
             if ours and ours[1] in killed:
@@ -93,7 +93,7 @@ def _sweep(out: Place, killed: set[str]) -> None:
                 path.delete()
 
 
-def _known(folder: Place) -> set[str]:
+def _known(folder: LandingPath) -> set[str]:
     """The names of files in the log of a Delta table, empty if there is no table."""
     table = opened(folder)
     found = set[str]() if table is None else {one.name for one in files_of(table, folder)}

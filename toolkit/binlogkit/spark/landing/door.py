@@ -39,8 +39,8 @@ from binlogkit.spark.landing.landing import (
     Run,
     land_logs,
 )
+from binlogkit.spark.landing.landing_path import Folder, LandingPath
 from binlogkit.spark.landing.merging import Merge, merge_here, merge_on, merges
-from binlogkit.spark.landing.place import Folder, Place
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.landing.views import VIEWS, write_views
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 def land(
     spark: SparkSession | None,
     paths: str | Path | Iterable[str | Path],
-    out: str | Path | Place,
+    out: str | Path | LandingPath,
     *,
     ledger: str | Path | None = None,
     target_options: Mapping[str, str] | None = None,
@@ -113,7 +113,7 @@ def land(
 def land_on(
     spark: SparkSession | None,
     log: Log,
-    out: Place,
+    out: LandingPath,
     terms: Terms,
     storage: StorageOptions,
     *,
@@ -165,7 +165,7 @@ def land_on(
 
 
 @contextmanager
-def _forgetting(out: Place, terms: Terms) -> Iterator[None]:
+def _forgetting(out: LandingPath, terms: Terms) -> Iterator[None]:
     """If a landing without masks fails before anything lands, its ledger is forgotten: it has
     statements, with values that the next attempt may mask. Not while another one is under way."""
     try:
@@ -177,7 +177,7 @@ def _forgetting(out: Place, terms: Terms) -> Iterator[None]:
         raise
 
 
-def check(out: Place, terms: Terms) -> None:
+def check(out: LandingPath, terms: Terms) -> None:
     """UsageError, InputError: a landing with these settings cannot go there; before Spark is
     started."""
     out.check_local(landing=True)
@@ -190,7 +190,7 @@ def _absolute(carrier: Carrier) -> Carrier:
     return carrier if name == carrier.name else replace(carrier, name=name)
 
 
-def fresh_logs(log: Log, out: Place) -> list[Carrier]:
+def fresh_logs(log: Log, out: LandingPath) -> list[Carrier]:
     """The logs that the ledger of a landing does not know as they are now."""
     return Index(out.local / LEDGER).unknown(log.carriers)
 

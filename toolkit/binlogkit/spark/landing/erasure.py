@@ -31,6 +31,7 @@ from binlogkit.spark.landing.compaction import delta_folders
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import append_next, read_journal
 from binlogkit.spark.landing.landing import LEDGER
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.merging import known_of
 from binlogkit.spark.landing.named_rows import (
@@ -44,7 +45,6 @@ from binlogkit.spark.landing.named_rows import (
     without,
     written,
 )
-from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import folders
 from binlogkit.spark.landing.rewriting import Change, Stored, forget_versions, rewrite
 from binlogkit.spark.landing.shape import current_folder, folder_of, landed_name, own_fields
@@ -73,13 +73,13 @@ class Erased:
     told: list[str]
 
 
-def has_erased(out: Place) -> bool:
+def has_erased(out: LandingPath) -> bool:
     """Whether rows have been erased: then the ledger keeps no statements."""
     return opened(out / _FOLDER) is not None
 
 
 def erase(
-    out: str | Path | Place,
+    out: str | Path | LandingPath,
     rows: Iterable[Row],
     *,
     ledger: str | Path | None = None,
@@ -155,7 +155,7 @@ def _asked(ledger: Ledger, table: str, values: Mapping[str, Any]) -> _Asked:
     return found
 
 
-def _there(out: Place, name: TableId) -> bool:
+def _there(out: LandingPath, name: TableId) -> bool:
     return any(opened(out / one) for one in (folder_of(name), current_folder(name)))
 
 
@@ -242,7 +242,7 @@ def _uncovered(ledger: Ledger, matched: Iterable[Matched]) -> Iterator[str]:
         yield "a landing has not ended: land again, and then erase again"
 
 
-def _is_current(out: Place, searched: Searched) -> bool:
+def _is_current(out: LandingPath, searched: Searched) -> bool:
     return str(searched.folder).startswith(f"{out / 'current'}/")
 
 
@@ -269,7 +269,7 @@ def _take_out(found: Matched, mark: str) -> int:
 # ---- statements ----------------------------------------------------------------------------------
 
 
-def _forget_statements(out: Place, matched: Sequence[Matched], mark: str) -> int:
+def _forget_statements(out: LandingPath, matched: Sequence[Matched], mark: str) -> int:
     """Take statements from rows that stay, if they changed rows that go, or have a text of these in
     them; returns how many rows lost theirs."""
     texts, values, count = set[str](), set[str](), 0
@@ -291,7 +291,7 @@ def _forget_statements(out: Place, matched: Sequence[Matched], mark: str) -> int
 
 
 def _forget_in(
-    folder: Place, matched: Sequence[Matched], texts: set[str], values: set[str], mark: str
+    folder: LandingPath, matched: Sequence[Matched], texts: set[str], values: set[str], mark: str
 ) -> int:
     """The same of one folder; ``matched``: what was found there."""
     count = 0
@@ -367,7 +367,7 @@ def _strings(text: str) -> Iterator[str]:
                 parts += one.values() if isinstance(one, dict) else one
 
 
-def _begin(out: Place, mark: str, tables: Sequence[str]) -> None:
+def _begin(out: LandingPath, mark: str, tables: Sequence[str]) -> None:
     """Note that rows of tables are erased; no key is kept."""
     row = {"tables": tables, "erased_at": time.time_ns() // 1000}
     append_next(out / _FOLDER, mark, [row], ERASURES)

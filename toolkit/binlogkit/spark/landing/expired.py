@@ -17,7 +17,7 @@ from binlogkit.frames.fields.ledger import EXPIRED
 from binlogkit.log.index import Part
 from binlogkit.rows.soundness import Gap
 from binlogkit.spark.landing.journal import append_next
-from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.shape import landed_name
 from binlogkit.spark.landing.tables import files_of, last_batch, opened
 from binlogkit.spark.splits.commits import file_number
@@ -43,19 +43,19 @@ class Expired:
     expired_at: int
 
 
-def keep_expired(out: Place, mark: str, found: Iterable[Expired]) -> None:
+def keep_expired(out: LandingPath, mark: str, found: Iterable[Expired]) -> None:
     """Enter what is about to expire; ``mark``: of who does it."""
     rows = [asdict(one) for one in found]
     if rows:
         append_next(out / _FOLDER, mark, rows, EXPIRED)
 
 
-def last_expired(out: Place) -> int:
+def last_expired(out: LandingPath) -> int:
     """A number that grows whenever changes expire."""
     return last_batch(out / _FOLDER)
 
 
-def read_expired(out: Place) -> list[Expired]:
+def read_expired(out: LandingPath) -> list[Expired]:
     """All that has expired."""
     table, schema = opened(out / _FOLDER), arrow_schema(EXPIRED)
     paths = [] if table is None else files_of(table, out / _FOLDER)

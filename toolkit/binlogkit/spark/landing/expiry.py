@@ -26,8 +26,8 @@ from binlogkit.spark.landing.current_tables import keep
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.expired import Expired, keep_expired
 from binlogkit.spark.landing.journal import read_journal, read_landed
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import merge_here
-from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import folders
 from binlogkit.spark.landing.rewriting import Stored, rewrite, stored, vacuum
 from binlogkit.spark.landing.shape import landed_name, name_of
@@ -56,7 +56,7 @@ class Expiry:
 
 
 def expire(
-    out: str | Path | Place,
+    out: str | Path | LandingPath,
     days: int,
     *,
     readers: int = READERS,
@@ -94,7 +94,7 @@ def expire(
     return Expiry(before, rows, deleted, left)
 
 
-def _old(out: Place, name: TableId, before: str) -> list[tuple[Place, Stored]]:
+def _old(out: LandingPath, name: TableId, before: str) -> list[tuple[LandingPath, Stored]]:
     """The files of a table whose days are over, with their folders."""
     found = []
     for folder in folders(out, name):
@@ -106,7 +106,7 @@ def _old(out: Place, name: TableId, before: str) -> list[tuple[Place, Stored]]:
     return found
 
 
-def _not_up_to_date(out: Place, names: Collection[TableId]) -> dict[str, str]:
+def _not_up_to_date(out: LandingPath, names: Collection[TableId]) -> dict[str, str]:
     """Why tables cannot lose their changes: current rows that are made of them, of this or a later
     name, are not up to date after an attempt."""
     kept = [written_table_name(*name_of(folder)) for folder in out.below("current/*/*")]
@@ -124,9 +124,9 @@ def _not_up_to_date(out: Place, names: Collection[TableId]) -> dict[str, str]:
     return found
 
 
-def _take_out(files: Iterable[tuple[Place, Stored]]) -> int:
+def _take_out(files: Iterable[tuple[LandingPath, Stored]]) -> int:
     """Take files out of their folders; returns how many rows they had."""
-    count, by_folder = 0, dict[Place, set[str]]()
+    count, by_folder = 0, dict[LandingPath, set[str]]()
     for folder, one in files:
         by_folder.setdefault(folder, set()).add(one.path)
     for folder, paths in by_folder.items():
@@ -141,7 +141,7 @@ def _take_out(files: Iterable[tuple[Place, Stored]]) -> int:
 
 
 def _expired(
-    name: TableId, before: str, files: Iterable[tuple[Place, Stored]]
+    name: TableId, before: str, files: Iterable[tuple[LandingPath, Stored]]
 ) -> Iterator[Expired]:
     """What is in files, by log."""
     found: dict[tuple[str | None, str, bytes], Expired] = {}

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from binlogkit.errors import InputError, UsageError, WriteError
 from binlogkit.frames.fields.field import Fields, arrow_schema
 from binlogkit.frames.fields.ledger import LANDED, LANDING, TERMS, WAITING
-from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.spans import Span
 from binlogkit.spark.landing.tables import batch_of, commit, files_of, last_batch, make, opened
 from binlogkit.spark.landing.terms import Since, Terms
@@ -40,7 +40,7 @@ class Journal:
     UsageError: the landing has other terms, and these are not to replace them.
     """
 
-    def __init__(self, folder: Place, terms: Terms, mark: str) -> None:
+    def __init__(self, folder: LandingPath, terms: Terms, mark: str) -> None:
         self._folder, self._begun, self._done = folder, folder / _BEGUN, folder / _DONE
         self._terms, self._own = terms, mark
         self._known: dict[str, list[Span]] = {}
@@ -150,7 +150,7 @@ class Journal:
         append(self._done, self._own, batch, pa.Table.from_pylist(rows, arrow_schema(LANDED)))
 
 
-def read_terms(folder: Place) -> list[Since]:
+def read_terms(folder: LandingPath) -> list[Since]:
     """The terms of the landing in a folder, in the order in which they held; empty if none has
     begun. InputError: an earlier version of binlogkit made it."""
     table = opened(folder / _TERMS)
@@ -167,14 +167,14 @@ def read_terms(folder: Place) -> list[Since]:
     ]  # fmt: skip
 
 
-def check_terms(folder: Place, terms: Terms) -> None:
+def check_terms(folder: LandingPath, terms: Terms) -> None:
     """UsageError: the landing in a folder has other terms, and these are not to replace them."""
     for before in read_terms(folder)[-1:]:
         terms.check_change(before)
 
 
 def read_journal(
-    folder: Place, known: dict[str, list[Span]] | None = None
+    folder: LandingPath, known: dict[str, list[Span]] | None = None
 ) -> tuple[int, bool, list[Span]]:
     """The result of :meth:`Journal.read`; ``known``: the spans of files that were read, which are
     added. InputError: nothing has landed in the folder."""
@@ -199,7 +199,7 @@ def _span(row: dict[str, Any]) -> Span:
     return Span(**{name: row[name] for name in Span.__slots__})
 
 
-def read_held(folder: Place) -> list[Waiting]:
+def read_held(folder: LandingPath) -> list[Waiting]:
     """All rows that wait, or have waited."""
     table, schema = opened(folder / _WAITING), arrow_schema(WAITING)
     paths = [] if table is None else files_of(table, folder / _WAITING)
@@ -207,14 +207,14 @@ def read_held(folder: Place) -> list[Waiting]:
     return [Waiting(**row) for one in found for row in one.to_pylist()]
 
 
-def read_waiting(folder: Place, spans: Iterable[Span]) -> list[Waiting]:
+def read_waiting(folder: LandingPath, spans: Iterable[Span]) -> list[Waiting]:
     """The rows that wait; ``spans``: all of the journal."""
     settled = {span.again for span in spans}
     found = (one for one in read_held(folder) if one.batch not in settled)
     return sorted(found, key=lambda one: (one.table, one.batch, one.file, one.first_pos))
 
 
-def logs_apart(folder: Place, *, alone: bool) -> list[str]:
+def logs_apart(folder: LandingPath, *, alone: bool) -> list[str]:
     """The logs that have rows that wait or were lost, and are where they were.
 
     InputError: there is none, and these are to land ``alone``.
@@ -230,12 +230,12 @@ def logs_apart(folder: Place, *, alone: bool) -> list[str]:
     return found
 
 
-def last_begun(folder: Place) -> int:
+def last_begun(folder: LandingPath) -> int:
     """The number of the last batch that was begun."""
     return last_batch(folder / _BEGUN)
 
 
-def read_landed(folder: Place) -> pa.Table:
+def read_landed(folder: LandingPath) -> pa.Table:
     """The files that landed, a row each (docs/landing.md)."""
     table, schema = opened(folder / _DONE), arrow_schema(LANDED)
     paths = [] if table is None else files_of(table, folder / _DONE)
@@ -243,7 +243,7 @@ def read_landed(folder: Place) -> pa.Table:
     return pa.concat_tables([schema.empty_table(), *found])
 
 
-def append(folder: Place, mark: str, batch: int, table: pa.Table) -> bool:
+def append(folder: LandingPath, mark: str, batch: int, table: pa.Table) -> bool:
     """Append rows to a table of the journal under a batch's number; ``mark``: of the landing.
 
     Returns whether they count: another one may have had the number. WriteError.
@@ -268,7 +268,7 @@ def append(folder: Place, mark: str, batch: int, table: pa.Table) -> bool:
 
 
 def append_next(
-    folder: Place, mark: str, rows: Sequence[Mapping[str, Any]], declared: Fields
+    folder: LandingPath, mark: str, rows: Sequence[Mapping[str, Any]], declared: Fields
 ) -> None:
     """Append rows to a table under the next number; the table is made if it is not there."""
     schema = arrow_schema(declared)
@@ -278,6 +278,6 @@ def append_next(
         pass  # another one had the number
 
 
-def _of_earlier_version(folder: Place) -> InputError:
+def _of_earlier_version(folder: LandingPath) -> InputError:
     told = "was made by an earlier version of binlogkit: land the logs in a new folder"
     return InputError(str(folder), told)

@@ -29,7 +29,7 @@ from binlogkit.spark.landing.compaction import Compacted
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import Journal, read_waiting
 from binlogkit.spark.landing.kept import Kept
-from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.shape import (
     Generations,
     folder_of,
@@ -86,7 +86,7 @@ class Arrived:
 
 def land_logs(
     log: Log,
-    out: Place,
+    out: LandingPath,
     terms: Terms,
     *,
     run: Run,
@@ -308,7 +308,7 @@ def _watched(run: Run, reached: Callable[[int, int], None]) -> Run:
     return watched
 
 
-def _drop(out: Place, files: Iterable[Written]) -> None:
+def _drop(out: LandingPath, files: Iterable[Written]) -> None:
     """Delete files that do not count."""
     for one in files:
         (out / one.folder / one.path).delete()
@@ -332,7 +332,7 @@ def _opening(log: Log) -> dict[str, Any]:
     return {"keyring": keys.keyring, "key_file": keys.key_file}
 
 
-def _generations(joined: Joined, wanted: Filters, masks: Masks, out: Place) -> Generations:
+def _generations(joined: Joined, wanted: Filters, masks: Masks, out: LandingPath) -> Generations:
     """The folders of all versions of the tables that land."""
     generations = Generations()
     for name, versions in joined.schemas.items():

@@ -32,8 +32,8 @@ from binlogkit.rows.transactions import Outcome
 from binlogkit.spark.landing.expired import expired_gaps, last_expired, read_expired
 from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, cuts_of, of_files
-from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.shape import folder_of, landed_name
 from binlogkit.spark.landing.spans import Landed, Spans
 from binlogkit.spark.landing.tables import opened
@@ -58,7 +58,7 @@ class Ledger(Source):
     landing; ``masks``: all that have held in any batch.
     """
 
-    def __init__(self, out: Place) -> None:
+    def __init__(self, out: LandingPath) -> None:
         self.out = out
         out.check_local()
         self.last_expired = last_expired(out)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from binlogkit.errors import WriteError
-from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.tables import APPLICATION, CONFIGURATION, batch_of, opened
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ GONE = "_gone"
 METADATA = "userMetadata"
 #: Merges rows into a table as it was read, by its key, under a batch's number; returns how many it
 #: inserted, updated and deleted, None if another merge came first.
-Merge: TypeAlias = (
-    "Callable[[DeltaTable, Place, pa.Table, Sequence[str], int, Mapping[str, Any]], Merged | None]"
-)
+Merge: TypeAlias = """Callable[
+    [DeltaTable, LandingPath, pa.Table, Sequence[str], int, Mapping[str, Any]], Merged | None
+]"""
 Merged: TypeAlias = tuple[int, int, int]
 _SPARK = "spark.databricks.delta."
 
 
-def known_of(folder: Place) -> dict[str, Any] | None:
+def known_of(folder: LandingPath) -> dict[str, Any] | None:
     """The facts in the last commit of rows; None if no commit has them any more.
 
     The library's own history is empty where a path has # or ? (deltalake 1.6.6).
@@ -62,7 +62,7 @@ def facts(known: Mapping[str, Any]) -> dict[str, str]:
     return {METADATA: json.dumps(dict(known))}
 
 
-def write_anew(folder: Place, rows: pa.Table, number: int, known: Mapping[str, Any]) -> bool:
+def write_anew(folder: LandingPath, rows: pa.Table, number: int, known: Mapping[str, Any]) -> bool:
     """Write all rows of a table. Returns False if it has the batch already. WriteError."""
     from deltalake import write_deltalake
     from deltalake.exceptions import CommitFailedError
@@ -84,7 +84,7 @@ def write_anew(folder: Place, rows: pa.Table, number: int, known: Mapping[str, A
 
 def merge_here(
     table: DeltaTable,
-    folder: Place,
+    folder: LandingPath,
     rows: pa.Table,
     key: Sequence[str],
     number: int,
@@ -134,7 +134,7 @@ def merge_on(spark: SparkSession) -> Merge:
 
     def merge(
         table: DeltaTable,  # noqa: ARG001  Spark reads it itself
-        folder: Place,
+        folder: LandingPath,
         rows: pa.Table,
         key: Sequence[str],
         number: int,

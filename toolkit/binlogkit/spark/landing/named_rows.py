@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.errors import InputError, WriteError
 from binlogkit.frames.flat_cells import own_name
-from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.rewriting import Stored, stored
 from binlogkit.spark.landing.shape import BOUNDED
 from binlogkit.spark.landing.sought import Sought
@@ -74,7 +74,7 @@ class Searched:
     """A folder, and the rows that are looked for in it; ``labels``: its columns of ENUM and SET."""
 
     table: str
-    folder: Place
+    folder: LandingPath
     names: tuple[Named, ...]
     labels: frozenset[str] = frozenset()
 
@@ -167,7 +167,7 @@ def without(matched: Matched, rows: pa.Table) -> pa.Table:
 
 
 def written(
-    folder: Place, before: Stored, mark: str, parts: Iterable[pa.Table]
+    folder: LandingPath, before: Stored, mark: str, parts: Iterable[pa.Table]
 ) -> Iterator[Written]:
     """A file in place of another, unless there are no rows. WriteError."""
     path = str(PurePosixPath(before.path).parent / parquet_name(mark))

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from binlogkit.errors import InputError
 from binlogkit.frames.flat_cells import with_absent
 from binlogkit.spark.carried import fit
-from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.shape import BOUNDED, folder_of, landed_name, own_fields
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.tables import file_of, opened
@@ -32,7 +32,7 @@ _LARGEST = (1 << 63) - 1
 
 
 def landed(
-    out: str | Path | Place, table: str, *, target_options: Mapping[str, str] | None = None
+    out: str | Path | LandingPath, table: str, *, target_options: Mapping[str, str] | None = None
 ) -> pa.Table:
     """The changelog of a landed table, ``db.table``, in the order of its changes.
 
@@ -49,7 +49,7 @@ def landed(
     return whole.take(order)
 
 
-def folders(out: Place, name: tuple[str, str]) -> Iterator[Place]:
+def folders(out: LandingPath, name: tuple[str, str]) -> Iterator[LandingPath]:
     """The folders of a landed table: one for each group of versions with the same columns."""
     generation = 0
     while opened(out / folder_of(name, generation)) is not None:
@@ -62,13 +62,13 @@ class File:
     """One Parquet file of a landed table: its partition, and the range of its rows'
     ``_commit_version``, (0, the largest) if not known."""
 
-    path: Place
+    path: LandingPath
     partition: dict[str, Any]
     first: int
     last: int
 
 
-def files(folder: Place) -> tuple[pa.Schema, list[File]]:
+def files(folder: LandingPath) -> tuple[pa.Schema, list[File]]:
     """The schema of a folder's rows, and the files that count."""
     table = opened(folder)
     assert table is not None
@@ -81,7 +81,7 @@ def files(folder: Place) -> tuple[pa.Schema, list[File]]:
     return pa.schema(table.schema()), sorted(found, key=attrgetter("first", "last", "path"))
 
 
-def schema_of(folder: Place) -> pa.Schema:
+def schema_of(folder: LandingPath) -> pa.Schema:
     """Of a folder's rows."""
     table = opened(folder)
     assert table is not None
@@ -113,7 +113,9 @@ class Within:
         return pc.and_(after, pc.less(rows["_sequence"], pa.scalar(self.high, pa.binary())))
 
 
-def read(folder: Place, within: Sequence[Within] | None = None, *, whole: bool = True) -> pa.Table:
+def read(
+    folder: LandingPath, within: Sequence[Within] | None = None, *, whole: bool = True
+) -> pa.Table:
     """The counted rows of one folder; ``within``: only those in any of these ranges; not ``whole``:
     :func:`lean`."""
     schema, found = files(folder)

@@ -24,8 +24,8 @@ from binlogkit.log.index.transactions import joined_transactions
 from binlogkit.rows.filter_args import AtArg, FilterArgs, place_in
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.schema import TableSchema
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.ledger import Ledger
-from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import folders, read, schema_of
 from binlogkit.spark.landing.restored import Ordered, Restored
 from binlogkit.spark.landing.shape import Generations, landed_name, landed_schema, types_of
@@ -47,7 +47,7 @@ class Landing:
 
     def __init__(
         self,
-        out: str | Path | Place,
+        out: str | Path | LandingPath,
         *,
         ledger: str | Path | None = None,
         target_options: Mapping[str, str] | None = None,
@@ -139,7 +139,7 @@ class Landing:
             for folder, own in self.folders(name)
         ]
 
-    def folders(self, name: TableId) -> list[tuple[Place, list[pa.RecordBatch]]]:
+    def folders(self, name: TableId) -> list[tuple[LandingPath, list[pa.RecordBatch]]]:
         """The folders of a table, and the existing versions, an empty batch each."""
         found = list(folders(self.out, name))
         if not found:

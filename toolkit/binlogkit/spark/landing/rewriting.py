@@ -13,8 +13,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from binlogkit.errors import WriteError
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import facts, known_of
-from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.tables import additions, file_of, opened
 from binlogkit.spark.landing.writing import Written
 
@@ -30,14 +30,14 @@ _UNKNOWN = 24  # hours after which a file that Delta does not know is of nobody 
 class Stored:
     """A file that counts; ``path``: from the table's folder; ``partition``: its values as text."""
 
-    file: Place
+    file: LandingPath
     path: str
     size: int
     rows: int
     partition: Mapping[str, str | None]
 
 
-def stored(table: DeltaTable, folder: Place) -> list[Stored]:
+def stored(table: DeltaTable, folder: LandingPath) -> list[Stored]:
     """The files of a table that count."""
     actions = pa.table(table.get_add_actions(flatten=False)).to_pylist()
     return [
@@ -56,7 +56,7 @@ Change: TypeAlias = tuple[Sequence[Stored], Sequence[Written]]
 Choose: TypeAlias = Callable[[list[Stored]], Change]
 
 
-def rewrite(folder: Place, choose: Choose, known: Mapping[str, Any] | None = None) -> Change:
+def rewrite(folder: LandingPath, choose: Choose, known: Mapping[str, Any] | None = None) -> Change:
     """Take files out of a table and put others in; ``known``: the facts about current rows.
 
     Returns what was done. WriteError.
@@ -99,7 +99,7 @@ def _with(known: Mapping[str, Any] | None) -> CommitProperties:
     return CommitProperties(custom_metadata=None if known is None else facts(known))
 
 
-def forget_versions(folder: Place) -> None:
+def forget_versions(folder: LandingPath) -> None:
     """Delete all files and versions of a table except the present one. WriteError.
 
     Nobody else may write to it meanwhile. Facts about current rows go on in the last commit.
@@ -121,7 +121,7 @@ def forget_versions(folder: Place) -> None:
             one.delete()
 
 
-def vacuum(folder: Place, hours: int) -> int:
+def vacuum(folder: LandingPath, hours: int) -> int:
     """Delete the files that no version of the last hours has; returns how many. WriteError.
 
     The library lists those that it deleted earlier, too, and each vacuum is two commits. Of files

@@ -26,8 +26,8 @@ from binlogkit.frames.flat_states import cast_to, flat_schema, flat_states
 from binlogkit.frames.generic import state_rows
 from binlogkit.log.states.forwards import RESTARTED
 from binlogkit.rows.filter_args import AtArg
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.numbering import Numbering
-from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import File, files, lean, read_file
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.restoring import Landing
@@ -218,7 +218,7 @@ class _Restoring:
 class _Whole:
     """One task's work: all changes of some tables, as one machine restores them."""
 
-    out: Place
+    out: LandingPath
     names: tuple[TableId, ...]
     last_expired: int
 

@@ -24,8 +24,8 @@ from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.spark.landing.expired import Expired, before_of, read_expired
 from binlogkit.spark.landing.journal import read_journal, read_landed, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import known_of
-from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import folders
 from binlogkit.spark.landing.shape import current_folder, folder_of, landed_name, name_of
 from binlogkit.spark.landing.spans import Span, is_of
@@ -39,7 +39,7 @@ _Record: TypeAlias = dict[str, Any]
 
 
 def status(
-    out: str | Path | Place,
+    out: str | Path | LandingPath,
     *,
     ledger: str | Path | None = None,
     target_options: Mapping[str, str] | None = None,
@@ -74,7 +74,7 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def _sources(place: Place, spans: Iterable[Span], until: int) -> Iterator[_Record]:
+def _sources(place: LandingPath, spans: Iterable[Span], until: int) -> Iterator[_Record]:
     """The last place of each source; ``until``: from when the lag is counted back."""
     by_source: dict[str | None, list[Span]] = {}
     for span in spans:
@@ -99,7 +99,7 @@ def _order(span: Span) -> tuple[int, int, int]:
     return span.begun, file_number(span.file), span.end
 
 
-def _times(place: Place, last: Iterable[Span]) -> dict[Span, int]:
+def _times(place: LandingPath, last: Iterable[Span]) -> dict[Span, int]:
     """When the last transactions of spans were committed, in microseconds."""
     wanted, found = {(span.server_id, span.begun): span for span in last}, dict[Span, int]()
     for part in Index(place.local / LEDGER).besides([], ["transactions"], later=True):
@@ -113,7 +113,7 @@ def _times(place: Place, last: Iterable[Span]) -> dict[Span, int]:
     return found
 
 
-def _tables(out: Place, name: TableId, gone: Sequence[Expired]) -> Iterator[_Record]:
+def _tables(out: LandingPath, name: TableId, gone: Sequence[Expired]) -> Iterator[_Record]:
     """The Delta tables of a table: of its changes, and of its current rows; ``gone``: what has
     expired of any table."""
     current = current_folder(name)
@@ -125,7 +125,7 @@ def _tables(out: Place, name: TableId, gone: Sequence[Expired]) -> Iterator[_Rec
         yield _table(out, name, current) | {"determined": determined}
 
 
-def _table(out: Place, name: TableId, folder: str) -> _Record:
+def _table(out: LandingPath, name: TableId, folder: str) -> _Record:
     delta = opened(out / folder)
     assert delta is not None
     files = pa.table(delta.get_add_actions(flatten=True))

@@ -25,7 +25,14 @@ from binlogkit.log.index.batches import write_whole
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.urls import is_url, without_secrets
-from binlogkit.spark.landing.place import UNTAKEN, Folder, Place, Sink, needed, pattern_of
+from binlogkit.spark.landing.landing_path import (
+    UNTAKEN,
+    Folder,
+    LandingPath,
+    Sink,
+    needed,
+    pattern_of,
+)
 
 if TYPE_CHECKING:
     from deltalake.fs import DeltaStorageHandler
@@ -63,7 +70,7 @@ _REASONS = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Store(Place):
+class Store(LandingPath):
     """A place in a store: its ``key`` in the bucket of ``client``; ``folder``: the local one, if it
     is known."""
 
@@ -279,16 +286,16 @@ class _Client:
 
 
 def place_of(
-    out: str | Path | Place,
+    out: str | Path | LandingPath,
     ledger: str | Path | None = None,
     options: Mapping[str, str] | None = None,
-) -> Place:
+) -> LandingPath:
     """The place of a landing. ``ledger``: the local folder of one in a store; ``options``: of the
     store, named as deltalake names them.
 
     UsageError: it cannot be one, an option is a secret, deltalake is not installed.
     """
-    if isinstance(out, Place):
+    if isinstance(out, LandingPath):
         return out
     needed()
     if not is_url(str(out)):

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from binlogkit.errors import WriteError
-from binlogkit.spark.landing.place import Place
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.shape import PARTITIONS, table_schema
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _ATTEMPTS = 100
 CONFIGURATION = {"delta.checkpointInterval": "10"}
 
 
-def opened(folder: Place) -> DeltaTable | None:
+def opened(folder: LandingPath) -> DeltaTable | None:
     """An existing table. InputError."""
     from deltalake import DeltaTable
 
@@ -39,30 +39,30 @@ def opened(folder: Place) -> DeltaTable | None:
         return DeltaTable(folder.uri, storage_options=folder.options) if there else None
 
 
-def files_of(table: DeltaTable, folder: Place) -> list[Place]:
+def files_of(table: DeltaTable, folder: LandingPath) -> list[LandingPath]:
     """The files of a table that count."""
     actions = pa.table(table.get_add_actions(flatten=True))
     return [file_of(folder, path) for path in actions["path"].to_pylist()]
 
 
-def file_of(folder: Place, path: str) -> Place:
+def file_of(folder: LandingPath, path: str) -> LandingPath:
     """A file of a table by its path in the table's log, where it is encoded as in URLs."""
     return folder / unquote(path)
 
 
-def batch_of(table: DeltaTable, folder: Place) -> int:
+def batch_of(table: DeltaTable, folder: LandingPath) -> int:
     """The number of the last batch that a table has, 0 without one. InputError."""
     with folder.asked():
         return table.transaction_version(APPLICATION) or 0
 
 
-def last_batch(folder: Place) -> int:
+def last_batch(folder: LandingPath) -> int:
     """The same of a table that need not exist."""
     table = opened(folder)
     return 0 if table is None else batch_of(table, folder)
 
 
-def make(folder: Place, schema: pa.Schema, partitions: Sequence[str]) -> None:
+def make(folder: LandingPath, schema: pa.Schema, partitions: Sequence[str]) -> None:
     """Create a table without rows, unless it exists."""
     from deltalake import Schema
     from deltalake.transaction import create_table_with_add_actions
@@ -75,7 +75,7 @@ def make(folder: Place, schema: pa.Schema, partitions: Sequence[str]) -> None:
         )  # fmt: skip
 
 
-def widen(folder: Place, fields: Sequence[pa.Field]) -> None:
+def widen(folder: LandingPath, fields: Sequence[pa.Field]) -> None:
     """Add the columns that a table lacks. WriteError: one has another type."""
     from deltalake import Schema
     from deltalake.exceptions import CommitFailedError
@@ -97,7 +97,7 @@ def widen(folder: Place, fields: Sequence[pa.Field]) -> None:
     raise WriteError(str(folder), "others commit to it all the time")
 
 
-def commit(folder: Place, batch: int, written: Sequence[Written]) -> bool:
+def commit(folder: LandingPath, batch: int, written: Sequence[Written]) -> bool:
     """Commit the files of a batch, unless the table has that batch already; returns whether they
     count."""
     from deltalake.exceptions import CommitFailedError
@@ -134,7 +134,7 @@ def additions(written: Iterable[Written]) -> list[Any]:
     ]  # fmt: skip
 
 
-def land_files(folder: Place, batch: int, written: Sequence[Written]) -> bool:
+def land_files(folder: LandingPath, batch: int, written: Sequence[Written]) -> bool:
     """Commit files of one table and batch; the table is created or widened for them. Returns
     whether they count."""
     fields = {

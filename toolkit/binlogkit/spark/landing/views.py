@@ -15,8 +15,8 @@ from binlogkit.spark.landing.as_was import AsWas, all_as_was, macro, text
 from binlogkit.spark.landing.current_tables import Now
 from binlogkit.spark.landing.expired import last_expired
 from binlogkit.spark.landing.journal import read_landed, read_terms
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import known_of, quoted
-from binlogkit.spark.landing.place import Place
 from binlogkit.spark.landing.reading import files, folders, schema_of
 from binlogkit.spark.landing.shape import current_folder, landed_name
 from binlogkit.spark.landing.tables import opened
@@ -36,7 +36,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def write_views(out: Place, now: Now | None = None) -> None:
+def write_views(out: LandingPath, now: Now | None = None) -> None:
     """Write the file of a landing; ``now``: the landing, if it has been read. WriteError."""
     while True:
         gone = last_expired(out)
@@ -46,7 +46,7 @@ def write_views(out: Place, now: Now | None = None) -> None:
     (out / VIEWS).write_text(whole)
 
 
-def _written(out: Place, now: Now | None) -> str:
+def _written(out: LandingPath, now: Now | None) -> str:
     terms = read_terms(out)
     names = {landed_name(one) for one in read_landed(out)["table"].unique().to_pylist()}
     shown = _shown_names(sorted(names))
@@ -79,7 +79,7 @@ def _told_apart(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
 
 
 def _views(
-    out: Place, name: TableId, shown: TableId, terms: Sequence[Since], was: AsWas | None
+    out: LandingPath, name: TableId, shown: TableId, terms: Sequence[Since], was: AsWas | None
 ) -> Iterator[str]:
     """The statements for one table: its changes, and its rows as they are and as they were, where
     they are kept."""
@@ -108,7 +108,7 @@ def _views(
         yield macro(name, shown, schema_of(current), schema_of(changed), was)
 
 
-def _view(view: str, places: Sequence[Place]) -> str:
+def _view(view: str, places: Sequence[LandingPath]) -> str:
     """One view over folders of the same table, whose columns may have several types."""
     found = [files(folder) for folder in places]
     kinds: dict[str, set[str]] = {}

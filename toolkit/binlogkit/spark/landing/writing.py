@@ -20,7 +20,7 @@ from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.schema import TableSchema
 from binlogkit.sources.carriers.carrier import reason_of
-from binlogkit.spark.landing.place import Place, Sink
+from binlogkit.spark.landing.landing_path import LandingPath, Sink
 from binlogkit.spark.landing.shape import (
     BOUNDED,
     PARTITIONS,
@@ -79,7 +79,7 @@ class Job:
     """
 
     scan: Scan
-    out: Place
+    out: LandingPath
     mark: str
     wanted: Filters
     masks: Masks

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.analyses._savepoints import Place, Undone, savepoint_name, undone_mask
+from binlogkit.analyses._savepoints import EventKey, Undone, savepoint_name, undone_mask
 from binlogkit.analyses.continuity import Break, Rows
 from binlogkit.analyses.point_in_time.batches import pieces
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
@@ -338,7 +338,7 @@ class _Savepoints:
 
     def __init__(self) -> None:
         self._number = -1
-        self._set: dict[str, Place] = {}
+        self._set: dict[str, EventKey] = {}
         self._undone: list[Undone] = []
 
     def take(self, window: Window) -> None:

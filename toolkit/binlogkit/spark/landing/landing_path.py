@@ -1,9 +1,9 @@
 """Where a landing is: a folder, or a prefix in an object store.
 
-A :class:`Place` is the landing, a folder in it or a file of it, as a path is; all that lands is
-listed, read, written and deleted through it. deltalake opens stores, so that its tables and their
-files are reached by the same options. These hold no secret: credentials stand in the environment of
-each process. What must be on this machine is in ``local``.
+A :class:`LandingPath` is the landing, a folder in it or a file of it, as a path is; all that lands
+is listed, read, written and deleted through it. deltalake opens stores, so that its tables and
+their files are reached by the same options. These hold no secret: credentials stand in the
+environment of each process. What must be on this machine is in ``local``.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ def needed() -> None:
         raise UsageError(not_installed("deltalake", "land")) from exc
 
 
-class Place(ABC):
+class LandingPath(ABC):
     """A landing, or a folder or file in it."""
 
     __slots__ = ()
 
     @abstractmethod
-    def __truediv__(self, name: str) -> Place:
+    def __truediv__(self, name: str) -> LandingPath:
         """A folder or file in this folder; ``name`` may have slashes."""
 
-    def __lt__(self, other: Place) -> bool:
+    def __lt__(self, other: LandingPath) -> bool:
         return str(self) < str(other)
 
     @property
@@ -98,7 +98,7 @@ class Place(ABC):
             yield from (f"{name}/{more}" for more in (self / name).below(rest)) if rest else [name]
 
     @abstractmethod
-    def files(self) -> Iterator[Place]:
+    def files(self) -> Iterator[LandingPath]:
         """All files in the folder and below it."""
 
     @abstractmethod
@@ -172,7 +172,7 @@ class Sink(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Folder(Place):
+class Folder(LandingPath):
     """A path on this machine, or on a file system that all workers share."""
 
     path: Path
