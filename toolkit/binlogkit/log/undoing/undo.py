@@ -128,8 +128,17 @@ class Selection:
         self.gaps = tuple(log.gaps)
 
     def references_of(self, tables: set[tuple[str, str]]) -> tuple[Reference, ...]:
-        """The foreign keys from and to tables."""
-        return tuple(k for k in self._references if not tables.isdisjoint((k.child, k.parent)))
+        """The foreign keys from and to tables, between tables that are still there."""
+        from binlogkit.analyses.point_in_time import read_boundaries
+
+        gone = set[tuple[str, str]]()
+        for event in read_boundaries(*self._later):
+            if event.action == "drop" or event.new_name:
+                gone.add(event.name)
+            if event.action == "create" or event.new_name:
+                gone.discard(event.new_name or event.name)
+        pairs = ((key, {key.child, key.parent}) for key in self._references)
+        return tuple(k for k, both in pairs if both & tables and not both & gone)
 
     def undefined(self) -> tuple[tuple[str, str], ...]:
         """The tables that only table maps define, with their columns' names."""
