@@ -166,9 +166,8 @@ def _gtid_layout(form: int) -> Layout:
 def _payload_forms(data: _Numbers, starts: _Numbers, ends: _Numbers) -> _Numbers:
     """Type and length of each field of payload events, 4 bits each, the first lowest; -1 for other
     fields than servers write, or a payload of another size than they say."""
-    at, forms, sizes = starts + _BODY, np.zeros(len(starts), np.int64), np.zeros(len(starts))
+    at, (forms, sizes, seen) = starts + _BODY, np.zeros((3, len(starts)), np.int64)
     known, over = np.ones(len(starts), bool), np.zeros(len(starts), bool)
-    seen = np.zeros(len(starts), np.int64)
     for shift in range(0, 8 * len(_OF_PAYLOAD), 8):
         kind, length = little_endian(data, at, 1), little_endian(data, at + 1, 1)
         over |= kind == 0
@@ -178,11 +177,9 @@ def _payload_forms(data: _Numbers, starts: _Numbers, ends: _Numbers) -> _Numbers
         known &= over | np.isin(length, _PACKED_LENGTHS)
         seen |= np.where(over, 0, 1 << (kind & 15))
         known &= over | np.where(length > 1, _WIDTHS[first] == width, first < _NULL)
-        value = np.zeros(len(at), np.int64)
         for wide in (1, 2, 3, 8):
             there = ~over & (kind == 1) & (width == wide)
-            value[there] = little_endian(data, at[there] + 2 + (wide > 1), wide)
-        sizes += value
+            sizes[there] = little_endian(data, at[there] + 2 + (wide > 1), wide)
         forms += np.where(over, 0, (kind & 15) + ((length & 15) << 4) << shift)
         at = np.where(over, at, at + 2 + length)
     known &= (little_endian(data, at, 1) == 0) & (at < ends) & (sizes == ends - at - 1)

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
+from binlogkit.constants import TableId
 from binlogkit.reports._literals import among, prepared_lines, quoted
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def trigger_lines(acted: Collection[Acted]) -> str:
     return f"-- Triggers that these statements set off\n{prepared_lines(found)}"
 
 
-def generated_lines(acted: Collection[Acted], undefined: Collection[tuple[str, str]]) -> str:
+def generated_lines(acted: Collection[Acted], undefined: Collection[TableId]) -> str:
     """The lines that end the script before its first statement if one of them would write a
     generated column of the ``undefined`` tables: a verdict, then the server's own error."""
     written = sorted(

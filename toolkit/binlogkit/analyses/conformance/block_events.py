@@ -188,7 +188,7 @@ class BlockEvents:
         self._counted(run, stop)
         keys = [run.key(i) for i in range(stop)]
         bodies = run.bodies(np.arange(stop))
-        self._stored.hold(list(zip(keys, bodies, strict=True)), int(run.ends[stop - 1]))
+        self._stored.hold(zip(keys, bodies, strict=True), int(run.ends[stop - 1]))
         numbers = [run.numbers[name][:stop].tolist() for name in _OF_EVENT]
         for key, *said in zip(keys, *numbers, strict=True):
             values = {**self._transaction.values, **dict(zip(_OF_EVENT, said, strict=True))}

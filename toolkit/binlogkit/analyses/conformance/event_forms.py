@@ -23,6 +23,8 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.conformance.printed import clock
 from binlogkit.analyses.conformance.stored_fields import (
+    PAYLOAD_SIZE,
+    UNCOMPRESSED,
     payload_fields,
     status_places,
     tagged_places,
@@ -91,7 +93,6 @@ _OF_TAGGED = {
     8: ("transaction_length", 0),
 }  # fmt: skip
 _PACKED = {0xFC: 16, 0xFD: 24, 0xFE: 64}
-_PAYLOAD_SIZE, COMPRESSION, UNCOMPRESSED = 1, 2, 3  # fields of a payload event
 _POST_HEADER = HEADER_LENGTH + 8  # of rows: the table's id, flags
 _STATUS, _STATUS_LENGTH = HEADER_LENGTH + 13, HEADER_LENGTH + 11
 _GTIDS = (
@@ -157,7 +158,7 @@ def _query(data: bytes) -> tuple[Blank, ...] | None:
 
 
 def _payload(data: bytes) -> tuple[Blank, ...]:
-    names = {_PAYLOAD_SIZE: "payload_size", UNCOMPRESSED: "uncompressed_size"}
+    names = {PAYLOAD_SIZE: "payload_size", UNCOMPRESSED: "uncompressed_size"}
     fields = dict(payload_fields(data, HEADER_LENGTH)[0])
     return tuple(
         blank

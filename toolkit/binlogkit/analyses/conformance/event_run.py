@@ -18,9 +18,7 @@ import pyarrow.compute as pc
 import zstandard
 
 from binlogkit.analyses.conformance.event_forms import (
-    COMPRESSION,
     PLACES,
-    UNCOMPRESSED,
     Alike,
     Bytes,
     EventForms,
@@ -35,7 +33,7 @@ from binlogkit.analyses.conformance.field_forms import packed_at
 from binlogkit.analyses.conformance.our_batches import EventPart
 from binlogkit.analyses.conformance.our_records import Key
 from binlogkit.analyses.conformance.stored import StoredError, StoredRow, stored_rows
-from binlogkit.analyses.conformance.stored_fields import payload_fields
+from binlogkit.analyses.conformance.stored_fields import COMPRESSION, UNCOMPRESSED, payload_fields
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH
 from binlogkit.events.payload import Compression
 from binlogkit.events.rows import RowsEvent
@@ -95,8 +93,11 @@ class EventRun:
         stored = _Stored(data, self.positions, self.ends, self.inners, tails)
         if stored.count:
             self._find(stored, forms)
-        parts = np.array([*(form.part for form in self._forms), -1], np.int64)
-        self._parts = parts[self.ids]
+        self._parts = self._parts_of(self.ids)
+
+    def _parts_of(self, ids: Places) -> Places:
+        """What events of these forms are in their transactions, -1 of no form."""
+        return np.array([*(form.part for form in self._forms), -1], np.int64)[ids]
 
     def part_of(self, event: int) -> EventRole:
         """What an event is in its transaction."""
@@ -150,8 +151,7 @@ class EventRun:
 
     def _before(self, forms: EventForms) -> Places:
         """The form of the statement before each statement; -1 of other events."""
-        parts = np.array([*(form.part for form in self._forms), -1], np.int64)
-        statements = np.flatnonzero(parts[self.ids] == EventRole.BEGIN)
+        statements = np.flatnonzero(self._parts_of(self.ids) == EventRole.BEGIN)
         found = np.full(len(self.ids), -1, np.int64)
         found[statements] = np.append(forms.before, self.ids[statements])[:-1]
         return found

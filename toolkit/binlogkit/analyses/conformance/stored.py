@@ -368,18 +368,21 @@ class StoredLog:
 
     def pass_to(self, key: Key, end: int) -> None:
         """Events up to ``key``, which ends at ``end``, were judged by their bytes."""
-        assert self.bytes is not None and self.bytes.offset is not None
-        self.bytes.pass_over(end - self.bytes.offset)
+        self._go_on(end)
         self.pass_over(key)
 
     def hold(self, events: Iterable[tuple[Key, RowsEvent]], end: int) -> None:
         """Rows events next to each other, up to ``end``, were judged by their bytes; their rows are
         still asked for."""
-        assert self.bytes is not None and self.bytes.offset is not None
-        self.bytes.pass_over(end - self.bytes.offset)
+        self._go_on(end)
         for key, rows in events:
             self._ahead.append(key)
             self._held[key] = _Held(None, rows, self._maps.get(rows.table_id))
+
+    def _go_on(self, end: int) -> None:
+        """Read on at ``end``: what stands before was looked at as bytes."""
+        assert self.bytes is not None and self.bytes.offset is not None
+        self.bytes.pass_over(end - self.bytes.offset)
 
     def _take(self) -> tuple[Key, _Held]:
         key = self._ahead.popleft()

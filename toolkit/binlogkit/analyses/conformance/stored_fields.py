@@ -44,6 +44,7 @@ from binlogkit.sources.raw import RawEvent
 _QUERY_POST_HEADER, _LOAD_POST_HEADER = 13, 26
 _DB_LENGTH_AT, _STATUS_LENGTH_AT = 8, 11
 _TABLE_ID, _FLAGS = 6, 2
+PAYLOAD_SIZE, COMPRESSION, UNCOMPRESSED = 1, 2, 3  # fields of a payload event
 _VALUE_TYPES = {"STRING": 0, "REAL": 1, "INT": 2, "ROW": 3, "DECIMAL": 4}
 _ALGORITHMS = {"OFF": 0, "CRC32": 1, "UNDEF": 255}
 _VERSION_AT, _CREATED_AT, _LENGTHS_AT = 2, 52, 57
@@ -351,12 +352,11 @@ def _payload(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     others = (
         typed_field(kind, body[place])
         for kind, place in stored
-        if kind not in _OF_PAYLOAD or place is not last[kind]
+        if kind not in (PAYLOAD_SIZE, COMPRESSION, UNCOMPRESSED) or place is not last[kind]
     )
     yield from told(fields, "unknown", typed, b"".join(others))
 
 
-_OF_PAYLOAD = (1, 2, 3)  # size, compression, size when expanded
 _OPS = {
     ("after_columns",): "insert",
     ("before_columns", "after_columns"): "update",

@@ -276,22 +276,17 @@ class Others:
         """The last names of a table's columns that have others since, by those at a place."""
         found = dict[str, str]()
         for boundary in self._columns:
-            if boundary.seq > seq and boundary.name == self._until(name, seq, boundary.seq):
+            if boundary.seq > seq and boundary.name == self._last(name, seq, boundary.seq):
                 done = boundary.alteration.renamed if boundary.alteration else {}
                 old = {new: first for first, new in found.items()}
                 found |= {old.get(column, column): new for column, new in done.items()}
         return found
 
-    def _until(self, name: TableId, seq: int, end: int) -> TableId:
-        """A table's name at a later place."""
+    def _last(self, name: TableId, seq: int, end: int | None = None) -> TableId:
+        """The name that a table of a place has at the end, or before another place."""
         for boundary in self._renames:
-            if seq < boundary.seq < end and boundary.name == name and boundary.new_name:
-                name = boundary.new_name
-        return name
-
-    def _last(self, name: TableId, seq: int) -> TableId:
-        for boundary in self._renames:
-            if boundary.seq > seq and boundary.name == name and boundary.new_name:
+            within = boundary.seq > seq and (end is None or boundary.seq < end)
+            if within and boundary.name == name and boundary.new_name:
                 name = boundary.new_name
         return name
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.found import Dependences
 from binlogkit.analyses.undoing.plans import Piece, Plans
+from binlogkit.constants import TableId
 from binlogkit.overview import Overview, Overviewed
 
 _LOOKED_AT = ["file", "pos", "db", "table", "op", "key", "before", "now", "after", "refused"]
@@ -46,7 +47,7 @@ class LogPlans(Overviewed, Plans):
         self.needs: tuple[str, ...] = ()
         self.references: tuple[Reference, ...] = ()
         self.known: tuple[Reference, ...] | None = None
-        self.undefined: tuple[tuple[str, str], ...] = ()
+        self.undefined: tuple[TableId, ...] = ()
 
     def script(
         self,

@@ -8,6 +8,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from binlogkit.constants import TableId
 from binlogkit.errors import GapError, UsageError, printable
 from binlogkit.frames.schema import table_of
 from binlogkit.log.states.gaps import assumed
@@ -131,7 +132,7 @@ class Selection:
         """The foreign keys from and to tables, between tables that are still there."""
         from binlogkit.analyses.point_in_time import read_boundaries
 
-        gone = set[tuple[str, str]]()
+        gone = set[TableId]()
         for event in read_boundaries(*self._later):
             if event.action == "drop" or event.new_name:
                 gone.add(event.name)
@@ -140,7 +141,7 @@ class Selection:
         pairs = ((key, {key.child, key.parent}) for key in self._references)
         return tuple(k for k, both in pairs if both & tables and not both & gone)
 
-    def undefined(self) -> tuple[tuple[str, str], ...]:
+    def undefined(self) -> tuple[TableId, ...]:
         """The tables that only table maps define, with their columns' names."""
         changed = (c.definition for c in self._later[1].values() if c.definition is not None)
         known = self._log.options.catalog

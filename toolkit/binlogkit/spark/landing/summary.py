@@ -226,7 +226,8 @@ def _united(parts: Sequence[Part], *, cut: bool) -> Part:
     for part in parts:
         gtids.add_set(part.gtids)
         intact.add_set(part.intact)
-    told = enumerate(_needed(parts, cut=cut))
+    needed = _needed(parts)
+    told = enumerate(_without_repeats(needed) if cut else needed)
     numbered = [replace(one, event=i, tx=None) for i, one in told]
     last = parts[-1]
     return Part(
@@ -239,12 +240,12 @@ def _united(parts: Sequence[Part], *, cut: bool) -> Part:
     )  # fmt: skip
 
 
-def _needed(parts: Iterable[Part], *, cut: bool) -> Iterator[Said | Wrote]:
+def _needed(parts: Iterable[Part]) -> Iterator[Said | Wrote]:
     """All statements, the table maps that may show something new after them, and of writes the
-    first of each table; if ``cut``, without what repeats itself."""
+    first of each table."""
     version: str | None = None
     maps, wrote = set[object](), set[TableId]()
-    walk, told = _Walk(), list[Said | Wrote]()
+    told = list[Said | Wrote]()
     for part in parts:
         own: list[Said | Wrote] = [*part.said, *part.wrote]
         told += sorted(own, key=attrgetter("event"))
@@ -262,12 +263,18 @@ def _needed(parts: Iterable[Part], *, cut: bool) -> Iterator[Said | Wrote]:
         else:
             version = one.body if isinstance(one.body, str) else version
             maps.clear()
-            if cut:
-                walk.settle()
+        yield one
+
+
+def _without_repeats(told: Iterable[Said | Wrote]) -> Sequence[Said | Wrote]:
+    """What is needed, without what repeats itself."""
+    walk = _Walk()
+    for one in told:
+        if not (isinstance(one, Wrote) or isinstance(one.body, TableMap)):
+            walk.settle()
         walk.take(one)
-    if cut:
-        walk.settle()
-    return iter(walk.kept)
+    walk.settle()
+    return walk.kept
 
 
 def _content(body: TableMap) -> tuple[object, ...]:
