@@ -16,7 +16,6 @@ import pytest
 import binlogkit as bk
 from binlogkit.analyses.point_in_time import AtPosition
 from binlogkit.analyses.point_in_time.counting import Counting
-from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.undoing.undo import mappings, redo, undo
 from binlogkit.errors import SchemaError
 from binlogkit_fixtures import golden
@@ -78,7 +77,7 @@ def test_back_and_forth_between_marks(cell: str, scenario: str) -> None:
 
 
 def _ended(transactions: pa.Table, until: AtPosition) -> set[int]:
-    return set(Counting(transactions, until, StateFindings()).committed.tolist())
+    return set(Counting(transactions, until).committed.tolist())
 
 
 def _changes(log: bk.Log, name: str) -> pa.Table | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from binlogkit._kernel.native.runs import RUN
 from binlogkit.errors import DamageError, MalformedEventError
+from binlogkit.rows.filters import Filters
 from binlogkit.rows.schema import table_plan
 from binlogkit.rows.window import ROWS_EVENTS, SEQ_SHIFT, Stretch, Window
 
@@ -23,10 +24,14 @@ _MAX_ROWS, _MAX_BYTES = 1 << 20, 1 << 30
 
 class RowCounts:
     """Counts the rows of windows; ``stops``: whether rows that cannot be read end the reading;
-    ``keys``: what takes the values of their keys, which alone are decoded then."""
+    ``keys``: what takes the values of their keys, which alone are decoded then; ``wanted``: the
+    tables whose rows must be readable."""
 
-    def __init__(self, *, stops: bool, keys: KeyFilters | None = None) -> None:
+    def __init__(
+        self, *, stops: bool, keys: KeyFilters | None = None, wanted: Filters | None = None
+    ) -> None:
         self._stops = stops
+        self._wanted = Filters() if wanted is None else wanted
         self._keys = keys
         # By the schema's identity, which a reading keeps one of, and the server's version.
         self._builders: dict[tuple[int, str], tuple[TableSchema, TableBuilder]] = {}
@@ -58,6 +63,9 @@ class RowCounts:
                 self._take(stretch, counts)
                 continue
             i = rows.entry - 1
+            schema = window.schemas[said[0]]
+            if schema is not None and not self._wanted.wants_table(*schema.name):
+                continue
             damages.append((i, rows_fault(window, builders, i, said)))
             if self._stops:
                 break

@@ -90,7 +90,7 @@ def read_ledgers(log: Streams, carriers: list[Carrier], **filters: Unpack[Filter
     wanted, stream = log.wanted(**filters), FindingStream(log)
     reading, activity = log.reading(carriers, stream.gaps), Activity()
     lists, counts = _Lists(wanted), RowCounts(stops=False)
-    images = None if filters else ImageChecks(log)
+    images = None if filters else ImageChecks()
 
     def take(window: Window) -> None:
         lists.take(window, counts.of(window)[0] if filters else None)

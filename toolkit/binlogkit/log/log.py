@@ -281,7 +281,8 @@ class Log(Streams):
         self, tables: Iterable[str] | None = None, **point: Unpack[PointArgs]
     ) -> TableStates:
         """Several tables as of one point; see :meth:`state`. An iterator: each state is made when
-        it is taken. All rows are in memory.
+        it is taken. All rows are in memory. The logs are read twice: which changes count is only
+        known at their end.
 
         By default all tables that the log names in changes, DDL or statements, by name, except
         those that it dropped or renamed before the point, or created after it.
@@ -336,8 +337,8 @@ class Log(Streams):
         earlier changes left, else ``unknown``. ``key_columns``: the key's columns, where the log
         does not name them; ``transactional``, ``source``: see :meth:`state`.
 
-        The log is read once. It is read again if the table was renamed, or if its changes take more
-        than 64 MB and the row had another key before.
+        The log is read once without rows, and once with those of the table; again if its changes
+        take more than 64 MB and the row had another key before.
         Errors: UsageError, also of a table without a key, and those of reading.
         """
         from binlogkit.log.states.life.life import life_of

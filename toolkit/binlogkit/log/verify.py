@@ -155,7 +155,7 @@ class FindingStream:
 
     def _compared(self, reading: Reading) -> Iterator[object]:
         """Pass the batches of a reading to the image comparison, whose result comes last."""
-        checks = ImageChecks(self._log)
+        checks = ImageChecks()
         try:
             yield from self._log.read_batches(reading, Filters(), frozenset(), images=checks)
         finally:

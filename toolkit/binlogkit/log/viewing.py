@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.row_counts import RowCounts
+from binlogkit.rows.filters import Filters
 from binlogkit.rows.reading import Reading
 
 if TYPE_CHECKING:
@@ -17,17 +18,20 @@ if TYPE_CHECKING:
 def view(
     reading: Reading,
     *take: Callable[..., object],
-    counting: bool = False,
+    counting: bool | Filters = False,
     keys: KeyFilters | None = None,
 ) -> InputError | None:
     """Give the windows of a reading to views; returns the error of a log that cannot be read.
 
-    ``counting``: rows are counted, and each view gets the count of each event; ``keys``: receives
-    the values of their keys. Damage goes to ``reading.damages``, including damage that ends the
-    reading.
+    ``counting``: rows are counted, and each view gets the count of each event; filters: which
+    tables' rows must be readable; ``keys``: receives the values of their keys. Damage goes to
+    ``reading.damages``, including damage that ends the reading.
     """
     stops = reading.options.on_damage == "stop"
-    counts = RowCounts(stops=stops, keys=keys) if counting else None
+    counts: RowCounts | None = None
+    if counting:
+        wanted = Filters() if counting is True else counting
+        counts = RowCounts(stops=stops, keys=keys, wanted=wanted)
     try:
         for window in reading.windows():
             damages, counted = window.damages, None

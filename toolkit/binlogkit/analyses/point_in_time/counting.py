@@ -6,8 +6,9 @@ Transactions are numbered in log order (``tx``). A prepared XA transaction count
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -182,21 +183,23 @@ class Counting:
     """The transactions that have ended by ``until``, and since the base was taken; by number.
 
     ``committed``, ``rolled_back``: sorted; ``transactional``: whether the tables' engine is
-    transactional, None if not known. UsageError for a point that the log does not know.
+    transactional, None if not known; ``findings``: of the point itself; ``outside``: the place
+    (``seq``) from which changes outside any transaction count. UsageError for a point that the log
+    does not know.
     """
 
     def __init__(
         self,
         transactions: IntoFrame,
         until: Until | None,
-        findings: StateFindings | None = None,
         *,
         since: Until | None = None,
         transactional: bool | None = None,
     ) -> None:
         self.transactional = transactional
         self._ledger = ledger = _Ledger(transactions)
-        by_then = ledger.until(until, StateFindings() if findings is None else findings)
+        self.findings = StateFindings()
+        by_then = ledger.until(until, self.findings)
         earlier = np.zeros(len(ledger.tx), bool)
         if since is not None:
             earlier = ledger.until(since, StateFindings())
@@ -205,7 +208,8 @@ class Counting:
         self.committed = np.sort(ledger.tx[self._between & committed])
         self.rolled_back = np.sort(ledger.tx[self._between & rolled_back])
         self._before = np.sort(ledger.tx[earlier & (committed | rolled_back)])
-        self._outside = since.seq if isinstance(since, Contained) else None
+        self.outside = since.seq if isinstance(since, Contained) else -1
+        self._those: tuple[Sequence[Boundary], Sequence[Boundary]] = ((), ())
         self._end = until if isinstance(until, AtPosition) else None
 
     @property
@@ -213,7 +217,7 @@ class Counting:
         """All of them."""
         return frozenset([*self.committed.tolist(), *self.rolled_back.tolist()])
 
-    @property
+    @cached_property
     def numbers(self) -> Integers:
         """The transactions whose row changes count."""
         if self.transactional is False:
@@ -257,18 +261,22 @@ class Counting:
         """Whether a boundary comes before the point at all, even before the base."""
         return _in(boundary.tx, self._before) or self.happened(boundary)
 
-    def those(self, boundaries: Iterable[Boundary]) -> list[Boundary]:
-        """The boundaries that count.
+    def those(self, boundaries: Sequence[Boundary]) -> Sequence[Boundary]:
+        """The boundaries that count; for the same ones the same list, which many tables share.
 
         A rolled back DELETE may have left the rows of a table whose engine is not known.
         """
-        found = [boundary for boundary in boundaries if self.happened(boundary)]
-        if self.transactional is False:
-            return found
-        return [
-            replace(b, deletes_all=False) if b.deletes_all and _in(b.tx, self.rolled_back) else b
-            for b in found
-        ]
+        if boundaries is not self._those[0]:
+            found = [boundary for boundary in boundaries if self.happened(boundary)]
+            if self.transactional is not False:
+                found = [
+                    replace(b, deletes_all=False)
+                    if b.deletes_all and _in(b.tx, self.rolled_back)
+                    else b
+                    for b in found
+                ]
+            self._those = boundaries, found
+        return self._those[1]
 
     def happened(self, boundary: Boundary) -> bool:
         """Whether a boundary counts; a rolled back write stays in a non-transactional table."""
@@ -276,7 +284,7 @@ class Counting:
             end = self._end
             if end is not None and boundary.file == end.file and boundary.pos >= end.pos:
                 return False
-            return self._outside is None or boundary.seq >= self._outside
+            return self.outside < 0 or boundary.seq >= self.outside
         if _in(boundary.tx, self.committed):
             return True
         written = boundary.action == "statement_write" and not self.transactional

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from binlogkit.analyses._savepoints import Undone
 from binlogkit.analyses.point_in_time.batches import counted_batches
-from binlogkit.analyses.point_in_time.before import Before
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import StateFindings
@@ -78,14 +77,6 @@ class Folding:
         run = self.begun()
         found = run.finish()
         return (run.table(run.wanted) if found is None else found).definition
-
-    def run(self, changes: Any, before: Before | None = None) -> Replay:
-        """The replay of all changes."""
-        run = self.begun()
-        run.before = before
-        for batch in self.counted(changes):
-            run.take(batch)
-        return run
 
     def outcome(self, run: Replay) -> Outcome:
         """The result of a finished replay."""

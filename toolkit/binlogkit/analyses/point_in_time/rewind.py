@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses._frames import to_arrow
-from binlogkit.analyses._savepoints import undone_ranges
+from binlogkit.analyses._savepoints import Undone
 from binlogkit.analyses.point_in_time.batches import counted_batches
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.counting import Counting, Until
@@ -42,7 +42,7 @@ def rewind(
     key: Sequence[str],
     base: Any,
     transactions: Any,
-    statements: Any = None,
+    undone: Sequence[Undone] = (),
     until: Until,
     taken: Until | None = None,
     table: TableId | None = None,
@@ -61,7 +61,8 @@ def rewind(
     finding. So are rows that the last changes left otherwise, and changed parents if cascades are
     not logged. ``definition``: the table's as of ``taken``, for the constant defaults that minimal
     images leave out. ``outside``: what outside any transaction lies between; ``unknown``: the
-    places (``seq``) of ALTERs before which the table is not known. The other arguments and the
+    places (``seq``) of ALTERs before which the table is not known; ``undone``: what ROLLBACK TO
+    SAVEPOINT undid. The other arguments and the
     result are those of :func:`replay`. ``seq``, ``file`` and ``pos`` are null: a row's last change
     is further back.
 
@@ -70,11 +71,13 @@ def rewind(
     findings = StateFindings()
     name = table if table is not None else only_table(changes)
     happened = read_boundaries(boundaries)
-    point = Counting(transactions, until, findings, transactional=transactional)
-    counts = Counting(transactions, taken, findings, since=until, transactional=transactional)
+    point = Counting(transactions, until, transactional=transactional)
+    counts = Counting(transactions, taken, since=until, transactional=transactional)
+    findings.update(point.findings)
+    findings.update(counts.findings)
     way = _way(happened, counts, name, outside, findings, unknown, logged=cascades_logged)
     if way.engine_changed and transactional is not None:
-        counts = Counting(transactions, taken, StateFindings(), since=until)
+        counts = Counting(transactions, taken, since=until)
     counts.note(way.names, findings)
     point.note_same_second(way.names, findings)
     if not cascades_logged:
@@ -83,7 +86,7 @@ def rewind(
     fold = Fold(columns, backwards=True)
     fold.begin(base_changes(to_arrow(base, ())))
     fold.definition = definition
-    undone, kept = undone_ranges(statements), KeptBatches()
+    kept = KeptBatches()
     left = Fold(columns)
     left.definition = definition
     try:

@@ -20,15 +20,15 @@ from binlogkit.analyses._frames import (
     records,
     to_arrow,
 )
-from binlogkit.analyses._savepoints import undone_ranges
+from binlogkit.analyses._savepoints import Undone, undone_ranges
 from binlogkit.analyses.point_in_time.before import Before
 from binlogkit.analyses.point_in_time.boundary import Boundary, lineage, parents, read_boundaries
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.point_in_time.counting import Contained, Counting, Until
+from binlogkit.analyses.point_in_time.counting import Counting, Until
 from binlogkit.analyses.point_in_time.findings import FINDINGS, StateFindings
 from binlogkit.analyses.point_in_time.folding import Folding
-from binlogkit.analyses.point_in_time.forward import Forward
+from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import STATE
 from binlogkit.analyses.point_in_time.shared import Folded, Shared, fold_shared
 from binlogkit.analyses.point_in_time.unlogged import Broken
@@ -58,6 +58,106 @@ class State(Generic[FrameT]):
     broken: tuple[Broken, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ReplayTable:
+    """The table whose state is wanted, and what is known of it besides the log.
+
+    ``name``: (db, table); the rest as in :func:`replay`.
+    """
+
+    name: TableId
+    key: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    cascades: Sequence[str]
+    given: Mapping[TableId, TableDefinition]
+    bases: Mapping[TableId, pa.Table]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayLedger:
+    """What a log says besides its rows and transactions: what happened to tables, and what ROLLBACK
+    TO SAVEPOINT undid; the rest as in :func:`replay`."""
+
+    boundaries: Sequence[Boundary]
+    undone: Sequence[Undone]
+    unchecked: Callable[[Integers], Flags] | None
+    cascades_logged: bool
+
+
+class Replaying:
+    """A replay in which all is decided but the changes, which it takes in log order per table.
+
+    ``counts``: the transactions that count, None if all do; ``keep_cascaded``: whether the state
+    tells what foreign keys did; ``before``: keeps rows as they were before some changes;
+    ``compares``: as in :func:`replay`.
+    """
+
+    def __init__(
+        self,
+        table: ReplayTable,
+        ledger: ReplayLedger,
+        counts: Counting | None,
+        *,
+        keep_cascaded: bool = False,
+        before: Before | None = None,
+        compares: bool = False,
+    ) -> None:
+        findings, name, given = StateFindings(), table.name, table.given
+        happened, struck, above = ledger.boundaries, False, list[str]()
+        names = lineage(happened, name)
+        if counts is None:
+            findings.add("no_transactions", determined=True)
+        else:
+            findings.update(counts.findings)
+            counts.note(names, findings)
+            if not ledger.cascades_logged:
+                known = filter(counts.known, happened)
+                above = parents(known, name, table.cascades, given.values())
+            struck = counts.changes_rows(above)
+            happened = counts.those(happened)
+        family = _family(above, happened, given) if struck and ledger.unchecked else None
+        if counts is not None and struck and family is None:
+            counts.note_cascades(above, findings)
+        self._findings, self._before = findings, before
+        self._run: Replay | None = None
+        self._folding = Folding(
+            table.key, tuple(names), happened, given, family,
+            None if counts is None else counts.numbers, ledger.undone,
+            -1 if counts is None else counts.outside, ledger.unchecked, table.bases,
+            table.columns, keep_cascaded, compares and (family is not None or not struck),
+        )  # fmt: skip
+
+    def take(self, changes: Any) -> None:
+        """Take changes, as :func:`replay` does, of any tables, in parts."""
+        run = self._begun()
+        for batch in self._folding.counted(changes):
+            run.take(batch)
+
+    def _begun(self) -> Replay:
+        if self._run is None:
+            self._run = self._folding.begun()
+            self._run.before = self._before
+        return self._run
+
+    def finish(self, like: Any = ()) -> State[Any]:
+        """The state after all changes, of the engine of ``like``."""
+        run = self._begun()
+        outcome = self._folding.outcome(run)
+        outcome.tell(self._findings)
+        cascaded = () if run.cascades is None else tuple(run.cascades.done or ())
+        done = as_state(outcome.rows, self._findings, like)
+        return replace(
+            done, cascaded=cascaded, definition=outcome.definition, broken=outcome.broken
+        )
+
+    def of(self, changes: Any) -> State[Any]:
+        """The state after these changes, which are all."""
+        if is_spark(changes) or isinstance(changes, Shared):
+            return _shared(changes, self._folding, self._findings)
+        self.take(changes)
+        return self.finish(changes)
+
+
 def state(changes: FrameT, boundaries: FrameT | None = None, **how: Any) -> FrameT:
     """A table's rows as of a point (STATE); the arguments are those of :func:`replay`."""
     rows: FrameT = replay(changes, boundaries, **how).rows
@@ -79,12 +179,9 @@ def replay(
     transactional: bool | None = None,
     cascades: Sequence[str] = (),
     cascades_logged: bool = False,
-    forward: Forward | None = None,
     given: Mapping[TableId, TableDefinition] | None = None,
     bases: Mapping[TableId, pa.Table] | None = None,
     unchecked: Callable[[Integers], Flags] | None = None,
-    keep_cascaded: bool = False,
-    before: Before | None = None,
     compares: bool = False,
 ) -> State[Any]:
     """A table's rows as of a point, and what is not certain about them.
@@ -101,13 +198,11 @@ def replay(
     the log's beginning if None. ``columns``: the table's columns at that point, all seen ones if
     None. ``transactional``: whether the table's engine is transactional. ``cascades``: further
     tables (``db.table``) whose foreign keys change this one, besides those in ``boundaries``;
-    ``cascades_logged``: the server logs such changes (9.6+). ``forward``: the changes folded so
-    far; ``changes`` are read again if its assumptions fail. ``given``: definitions of tables from
+    ``cascades_logged``: the server logs such changes (9.6+). ``given``: definitions of tables from
     before the log, for constant defaults. ``bases``: instead of ``base``, by table: it may have
     been renamed since. ``unchecked``: which changes, by ``seq``, were made with foreign_key_checks
     off; with it ``changes`` include those of the parents' tables, and cascades are applied
-    (cascades.py), and returned with ``keep_cascaded``. ``before``: keeps rows as they were before
-    some changes. ``compares``: rows that are not as the images before their changes show them are
+    (cascades.py). ``compares``: rows that are not as the images before their changes show them are
     a finding.
 
     Rows come by key, text by code point (the server's order depends on the collation), else as
@@ -115,52 +210,20 @@ def replay(
     a Spark frame, tasks fold the changes and keep the rows (docs/spark.md, "Analyses"). UsageError
     if the arguments contradict each other or the frames.
     """
-    findings = StateFindings()
     name = table if table is not None else only_table(changes)
-    happened = read_boundaries(boundaries)
-    names = lineage(happened, name)
-    counts, struck = None, False
-    if transactions is not None:
-        counts = Counting(transactions, until, findings, since=since, transactional=transactional)
-        counts.note(names, findings)
-        above = (
-            []
-            if cascades_logged
-            else parents(filter(counts.known, happened), name, cascades, (given or {}).values())
-        )
-        struck = counts.changes_rows(above)
-        happened = counts.those(happened)
-    elif until is not None or since is not None:
-        raise UsageError("a point in time needs the transactions")
-    else:
-        findings.add("no_transactions", determined=True)
-    numbers = None if counts is None else counts.numbers
-    undone = undone_ranges(statements)
-    run = None
-    family = _family(above, happened, given or {}) if struck and unchecked else None
-    if counts is not None and struck and family is None:
-        counts.note_cascades(above, findings)
     known = dict(bases or {})
     if base is not None:
         known[name] = to_arrow(base, ())
-    folding = Folding(
-        tuple(key), tuple(names), happened, given or {}, family, numbers, undone,
-        since.seq if isinstance(since, Contained) else -1, unchecked, known,
-        None if columns is None else tuple(columns), keep_cascaded,
-        compares and (family is not None or not struck),
-    )  # fmt: skip
-    if is_spark(changes) or isinstance(changes, Shared):
-        return _shared(changes, folding, findings)
-    if forward is not None and family is None:
-        run = forward.confirmed(key, names, happened, numbers, undone)
-    if run is None:
-        run = folding.run(changes, before)
-    outcome = folding.outcome(run)
-    told = run.cascades.done if run.cascades is not None else None
-    outcome.tell(findings)
-    rows, definition = outcome.rows, outcome.definition
-    done = as_state(rows, findings, changes)
-    return replace(done, cascaded=tuple(told or ()), definition=definition, broken=outcome.broken)
+    counts = None
+    if transactions is not None:
+        counts = Counting(transactions, until, since=since, transactional=transactional)
+    elif until is not None or since is not None:
+        raise UsageError("a point in time needs the transactions")
+    asked = None if columns is None else tuple(columns)
+    wanted = ReplayTable(name, tuple(key), asked, cascades, given or {}, known)
+    happened, undone = read_boundaries(boundaries), undone_ranges(statements)
+    ledger = ReplayLedger(happened, undone, unchecked, cascades_logged)
+    return Replaying(wanted, ledger, counts, compares=compares).of(changes)
 
 
 def _family(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.analyses.point_in_time.way_back import called_later, ever_above, way_back
@@ -16,7 +16,6 @@ from binlogkit.log.states.bases.given import bases_of
 from binlogkit.log.states.between import Between
 from binlogkit.log.states.doubts import doubts_of, doubts_of_bases, noted
 from binlogkit.log.states.forwards import (
-    changes_of,
     full_name,
     of_values,
     told_of,
@@ -42,7 +41,7 @@ _DROPS = ("drop", "drop_database")
 
 
 class Back:
-    """A log read once for states of tables, as of points before the base in ``given``.
+    """A log read for states of tables, as of points before the base in ``given``.
 
     ``names``: the tables' names at the points; None for all of the base.
     """
@@ -65,9 +64,7 @@ class Back:
             held = [written_table_name(*name) for name in bases.tables]
             wanted = all_names(happened, held)
         with log.knowing(self._before.catalog):
-            self.reading = StateReading(log, wanted, (), None, self._sources, since=self._base)
-            self._gaps = log.gaps
-            self._contradictions = list(unlogged(log, self.reading.images, self._gaps))
+            self.reading = StateReading(log, wanted, self._sources, since=self._base)
         self._reaches: dict[Point, Between] = {}
 
     def tables(self, point: Point) -> list[str]:
@@ -112,9 +109,8 @@ class Back:
             self._reaches[point] = Between(self._log, transactions, counted, until, self._base)
         return self._reaches[point]
 
-    def at(self, point: Point, table: str, *, read: bool = True) -> TableState:  # noqa: ARG002
-        """A table's state; ``read`` exists to match ``States``: here one reading covers all
-        tables."""
+    def at(self, point: Point, table: str) -> TableState:
+        """A table's state; its rows are read, and those of its parents."""
         from binlogkit.analyses.point_in_time import rewind
         from binlogkit.analyses.point_in_time.counting import Contained
 
@@ -140,12 +136,12 @@ class Back:
         engine = transactional_of(layout.engine) if self._transactional is None \
             else self._transactional  # fmt: skip
         found = rewind(
-            self._changes({*names, *self._all_names(names)}),
+            self._changes({*names, *self._all_names(names)}, [] if logged else above),
             boundaries,
             key=layout.key if self._key is None else tuple(self._key),
             base=_no_rows() if base is None else base.rows,
             transactions=transactions,
-            statements=reading.statements,
+            undone=reading.undone,
             until=until,
             taken=Contained(frozenset(self._base.numbers)),
             table=names[-1],
@@ -158,9 +154,12 @@ class Back:
         )
         self._check_name(point, name, names[-1])
         told = [*(".".join(one) for one in names), *([] if logged else above)]
-        missing = [g for g in reach.gaps(self._gaps) if g.concerns(told)]
+        gaps = log.gaps
+        missing = [g for g in reach.gaps(gaps) if g.concerns(told)]
         missing += reach.base_gaps(log, history, transactions)
-        missing += [c.gap() for c in self._contradictions if c.table in told and reach.shows(c)]
+        for shown in unlogged(log, reading.images, gaps):
+            if shown.table in told and reach.shows(shown):
+                missing.append(shown.gap())
         supposed = [*layout.supposed, *of_values(name, found.rows)]
         doubts = doubts_of(layout, history, frozenset(self._base.numbers), supposed)
         columns = tuple(field.name for field in found.rows.schema.field("values").type)
@@ -252,13 +251,11 @@ class Back:
         gtids = filter(None, rows["gtid"].filter(pa.array(back)).to_pylist())
         return self._base.gtids.subtract(GtidSet.of(gtids)) or None
 
-    def _changes(self, names: set[TableId]) -> Iterator[pa.RecordBatch]:
-        kept = self.reading.changes(names)
-        if kept is not None:
-            yield from kept
-            return
+    def _changes(self, names: set[TableId], above: Iterable[str]) -> Iterator[pa.RecordBatch]:
+        """The tables' changes; images of the tables ``above`` are compared with theirs."""
+        tables = [*(written_table_name(*name) for name in names), *above]
         with self._log.knowing(self._before.catalog):
-            yield from changes_of(self._log, names, self._sources)
+            yield from (batch for name, batch in self.reading.rows(tables) if name in names)
 
 
 def _pair(table: str) -> TableId:

@@ -181,7 +181,7 @@ def _earlier(
         if since and boundary.action == "rename" and boundary.new_name == before:
             before = boundary.name
     if written_table_name(*before) in there:
-        return states.at(first, written_table_name(*before), read=before == name)
+        return states.at(first, written_table_name(*before))
     return states.at(first, written_table_name(*name))
 
 

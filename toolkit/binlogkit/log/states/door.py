@@ -25,9 +25,9 @@ _NAMED = 10  # tables in a line
 class TableStates(Overviewed, Iterator["TableState"]):
     """States of tables as of one point, each made when it is taken; see :meth:`Log.states`.
 
-    The log is read once for all tables, when the first state is taken; again for a table whose
-    first reading shows that it was another table, had another key, or must be computed backwards.
-    To show what it gives, it reads nothing and takes no state. Errors: UsageError.
+    The log is read when the first state is taken: once without rows, and once with the rows of all
+    tables; where they are computed backwards, with those of each table by itself. To show what it
+    gives, it reads nothing and takes no state. Errors: UsageError.
     """
 
     def __init__(

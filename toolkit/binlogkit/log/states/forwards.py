@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -34,7 +35,7 @@ from binlogkit.log.states.places import Logs
 from binlogkit.log.states.point import Point, TableArgs
 from binlogkit.log.states.reached import reached
 from binlogkit.rows.filter_args import check_names, texts
-from binlogkit.rows.filters import Filters, TableName, parse_table_name, written_table_name
+from binlogkit.rows.filters import TableName, parse_table_name, written_table_name
 from binlogkit.rows.schema import Origin, Supposition
 from binlogkit.rows.soundness import Gap
 from binlogkit.sources.log_format import CASCADES_LOGGED
@@ -46,29 +47,57 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
-    from binlogkit.analyses.point_in_time.counting import Contained
+    from binlogkit.analyses.point_in_time.counting import Contained, Counting, Until
+    from binlogkit.analyses.point_in_time.state import Replaying, ReplayLedger, ReplayTable
+    from binlogkit.frames.snapshots.snapshot import TableSnapshot
     from binlogkit.log.states.bases.bases import Bases, Since
     from binlogkit.log.states.named import Mentions
-    from binlogkit.log.states.reading import Source
+    from binlogkit.log.states.reading import Source, StateReading
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
 
-#: Replays changes, here to the end.
-Replayed: TypeAlias = "Callable[..., State[Any]]"
 RESTARTED = "restarted"  # a finding
 _RESTARTED = "The server started again with {}: a table of the MEMORY engine has no rows then."
 _MADE_LATER = "It is created later, at {}:{}: it was not there at this point."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A table as of a point, before its rows are read.
+
+    ``lineage``: the tables whose rows may have become its own by renames; ``above``: those from
+    which foreign keys change them, and ``family``: those of ``above`` that are followed;
+    ``begins``: the bases of all of them; ``engine``: whether it is transactional; ``until``: the
+    point; the rest is what its replay needs.
+    """
+
+    lineage: Sequence[TableId]
+    above: Sequence[str]
+    family: set[TableId]
+    begins: Mapping[TableId, TableSnapshot]
+    layout: TableFacts
+    table: ReplayTable
+    ledger: ReplayLedger
+    engine: bool | None
+    until: Until | None
+
+    @property
+    def tables(self) -> list[TableId]:
+        """The tables whose rows it needs."""
+        return list(dict.fromkeys([*self.lineage, *sorted(self.family)]))
+
+
 class States:
-    """A log read once for states of tables as of some points; ``given``: their common arguments.
+    """A log read for states of tables as of some points; ``given``: their common arguments.
+
+    Its ledger is read first, then the rows of all tables at once, when the first state is taken.
 
     ``names``: the tables, None for all that the log names; ``cascaded``: by table what foreign keys
-    did to its rows, for states that were taken, if ``keep_cascaded``; ``before``: keeps rows as
-    they were before some changes; ``shared``: by table the rows that Spark's tasks keep.
+    did to its rows, for states that were taken; ``before``: keeps rows as they were before some
+    changes; ``shared``: by table the rows that Spark's tasks keep.
     """
 
     _key: Sequence[str] | None = None
@@ -77,7 +106,9 @@ class States:
     _held: Since | None = None
     _first = (-1, 0)
     reading: Source
-    _keep = False
+    _rows: StateReading | None = None  # where rows are read from
+    _are_read = False  # those of all wanted tables
+    _keeps_cascaded = False
     _before: Before | None = None
     _gaps: list[Gap]
     _contradictions: Sequence[Contradiction] = ()
@@ -92,16 +123,14 @@ class States:
         points: Sequence[Point],
         given: TableArgs,
         *,
-        keep_cascaded: bool = False,
         before: Before | None = None,
     ) -> None:
-        from binlogkit.log.states.outcomes import Outcomes
         from binlogkit.log.states.reading import StateReading
 
         self._streams = log
         self._begin(log, names, points)
-        self._keep, self._before = keep_cascaded, before
-        self._key, self._transactional, self._sources = told_of(given)
+        self._keeps_cascaded, self._before = True, before
+        self._key, self._transactional, sources = told_of(given)
         place = given.get("base_at"), given.get("base_gtid")
         self._bases = bases = bases_of(log, given.get("base"), *place, names)
         self._catalog = None if bases is None else bases.catalog
@@ -109,28 +138,53 @@ class States:
             self._held = since = None if bases is None else bases.since(log)
             self._taken_at = None if since is None or since.place is None else since.place.at
             self._taken_at = self._taken_at if sure else None
-            outcomes = [Outcomes(point, self._transactional) for point in points]
             with log.knowing(self._catalog, self._taken_at):
-                reading = self.reading = StateReading(
-                    log, names, outcomes, self._key, self._sources, bases=bases, since=since
-                )
-                gaps = log.gaps
-                contradictions = list(unlogged(log, reading.images, gaps))
+                self.reading = self._rows = StateReading(log, names, sources, bases, since)
             if since is None or not since.unlike:  # else its GTIDs tell another place
                 break
-        self._contradictions = contradictions
+        self._first = first_after(log, since)
+
+    def _read_rows(self) -> None:
+        """Read the rows of all wanted tables at once, and what images show."""
+        reading = self._rows
+        if reading is None or self._are_read:
+            return
+        self._are_read, log, since = True, self._streams, self._held
+        follow: dict[TableId, list[Replaying]] = {}
+        for point in self._points:
+            for table in dict.fromkeys(self.tables(point)):
+                with suppress(UsageError):  # raised when this state is taken
+                    wanted = self._wanted(point, table)
+                    replaying = self._replaying(wanted, wanted.until, before=self._before)
+                    self._replayed[point, table] = wanted, replaying
+                    for name in wanted.tables:
+                        follow.setdefault(name, []).append(replaying)
+        names = self._names
+        if names is not None:
+            names = [*names, *(written_table_name(*name) for name in follow)]
+        with log.knowing(self._catalog, self._taken_at):
+            for name, batch in reading.rows(names):
+                for replaying in follow.get(name, ()):
+                    replaying.take([batch])
+            gaps = log.gaps
+            self._contradictions = list(unlogged(log, reading.images, gaps))
         if since is not None:
-            self._contradictions = [c for c in contradictions if after_base([c.gap()], log, since)]
+            self._contradictions = [
+                c for c in self._contradictions if after_base([c.gap()], log, since)
+            ]
             found = base_gaps(log, since, reading.history, reading.transactions)
             gaps = [*found, *after_base(gaps, log, since)]
         self._gaps = gaps
         self._first = first_after(log, since)
+        self._reaches.clear()
 
     def _begin(self, log: Logs, names: list[str] | None, points: Sequence[Point]) -> None:
         self._log, self._names, self._points = log, names, points
         self._reaches: dict[Point, Reach] = {}
         self.cascaded: dict[TableId, tuple[Cascaded, ...]] = {}
         self.shared: dict[TableId, State[Any]] = {}
+        self._replayed: dict[tuple[Point, str], tuple[Wanted, Replaying]] = {}
+        self._counted: dict[tuple[Until | None, bool | None], Counting] = {}
 
     def tables(self, point: Point) -> list[str]:
         """The wanted tables; by default all that may exist at the point."""
@@ -153,6 +207,7 @@ class States:
 
     def sound_before(self, name: TableId, seq: int) -> bool:
         """Whether no change of a table is missing before a place of the log."""
+        self._read_rows()
         table = [".".join(name)]
         if any(gap.seq < seq and gap.concerns(table) for gap in self._gaps):
             return False
@@ -171,69 +226,111 @@ class States:
             self._reaches[point] = Reach(self._log.files, transactions, counted, until, self._first)
         return self._reaches[point]
 
-    def at(self, point: Point, table: str, *, read: bool = True) -> TableState:
-        """A table's state; ``read``: whether it is among those that the reading took."""
-        from binlogkit.analyses.point_in_time import lineage, replay
+    def _wanted(self, point: Point, table: str) -> Wanted:
+        """A table as of a point. UsageError: it cannot be told which one that is."""
+        from binlogkit.analyses.point_in_time import lineage
         from binlogkit.analyses.point_in_time.boundary import parents
+        from binlogkit.analyses.point_in_time.state import ReplayLedger, ReplayTable
 
         log, reading, reach = self._log, self.reading, self.reach(point)
-        history, transactions, boundaries = reading.history, reading.transactions, self._later()
-        key, transactional = self._key, self._transactional
-        name = full_name(history, table, self._bases)
+        history, boundaries, bases = reading.history, self._later(), self._bases
+        name = full_name(history, table, bases)
         lineal = lineage(boundaries, name)
         names = set(lineal)
         layout, above = self._layout(name, reach), list[str]()
-        bases = self._bases
         given = reading.given | self._held_definitions()
         if history.version < CASCADES_LOGGED:
             above = parents(boundaries, name, layout.parents, given.values())
         stored = {".".join(one): one for one in (*history.layouts, *given)}
         family = {stored[parent] for parent in above if parent in stored}
         followed = all(map(reading.has, family))
-        wanted = [*lineal, *sorted(family - names if followed else ())]
         met = [history.sources.get(one, set()) for one in names]
         log.one_history(set[str]().union(*met), f"{table} is")
-        if key is not None and layout.columns is not None:
-            check_names(key, layout.columns, "column")
-        chosen = tuple(key) if key is not None else layout.key
-        engine = transactional_of(layout.engine) if transactional is None else transactional
+        key, columns = self._key, layout.columns
+        if key is not None and columns is not None:
+            check_names(key, columns, "column")
+        engine = self._transactional
         begins = {} if bases is None else bases.of({*names, *family})
-        replayed = partial(
-            replay,
-            boundaries=reading.boundaries,
-            key=chosen,
-            transactions=transactions,
-            statements=reading.statements,
-            table=name,
-            since=self._contained(),
-            columns=layout.columns,
-            transactional=engine,
-            cascades=layout.parents,
-            cascades_logged=history.version >= CASCADES_LOGGED,
-            given=given | {n: b.definition for n, b in begins.items() if b.definition},
-            bases={one: base.rows for one, base in begins.items()},
-            unchecked=reading.unchecked if followed else None,
-            keep_cascaded=self._keep or bool(self._contradictions),
-            compares=self._compares([".".join(one) for one in wanted]),
+        wanted = ReplayTable(
+            name,
+            tuple(key) if key is not None else layout.key,
+            columns,
+            layout.parents,
+            given | {n: b.definition for n, b in begins.items() if b.definition},
+            {one: base.rows for one, base in begins.items()},
         )
-        folded = read and self._before is None
-        state = replayed(
-            self._changes(wanted),
-            until=reach.until,
-            forward=reading.table(name, self._points.index(point)) if folded else None,
-            before=self._before,
+        ledger = ReplayLedger(
+            reading.boundaries,
+            reading.undone,
+            reading.unchecked if followed else None,
+            history.version >= CASCADES_LOGGED,
         )
+        return Wanted(
+            lineal,
+            above,
+            family if followed else set(),
+            begins,
+            layout,
+            wanted,
+            ledger,
+            transactional_of(layout.engine) if engine is None else engine,
+            reach.until,
+        )
+
+    def _counting(self, until: Until | None, engine: bool | None) -> Counting:
+        """The transactions that count up to a point, for tables of a kind of engine."""
+        from binlogkit.analyses.point_in_time.counting import Counting
+
+        asked = until, engine
+        if asked not in self._counted:
+            since, rows = self._contained(), self.reading.transactions
+            self._counted[asked] = Counting(rows, until, since=since, transactional=engine)
+        return self._counted[asked]
+
+    def _replaying(
+        self,
+        wanted: Wanted,
+        until: Until | None,
+        *,
+        before: Before | None = None,
+        compares: bool | None = None,
+    ) -> Replaying:
+        """A table's replay up to a point."""
+        from binlogkit.analyses.point_in_time.state import Replaying
+
+        if compares is None:
+            compares = self._compares([".".join(one) for one in wanted.tables])
+        return Replaying(
+            wanted.table,
+            wanted.ledger,
+            self._counting(until, wanted.engine),
+            keep_cascaded=self._keeps_cascaded,
+            before=before,
+            compares=compares,
+        )
+
+    def at(self, point: Point, table: str) -> TableState:
+        """A table's state."""
+        self._read_rows()
+        log, reading, reach = self._log, self.reading, self.reach(point)
+        history, transactions, boundaries = reading.history, reading.transactions, self._later()
+        wanted, replaying = self._replayed.pop((point, table), (None, None))
+        if wanted is None or replaying is None:
+            wanted = self._wanted(point, table)
+            changes = self._changes(wanted.tables)
+            state = self._replaying(wanted, wanted.until, before=self._before).of(changes)
+        else:
+            state = replaying.finish()
+        name, layout, begins = wanted.table.name, wanted.layout, wanted.begins
+        names, above, bases = set(wanted.lineage), wanted.above, self._bases
         self.cascaded[name] = state.cascaded
         rows, spread = state.rows, state.folded
         if spread is not None and spread.told.schema is not None:
             self.shared[name], rows = state, spread.told.schema.empty_table()
 
-        to_end = partial(replayed, columns=None)
-        # A change seen after the point may be what a foreign key did by then.
-        cascaded = names | family if family and reach.until is not None else set()
-        shown = self._shown(wanted, state, to_end, cascaded)
+        shown = self._shown(wanted, state)
         if reach.until is not None:
-            shown += self._shown_later(name, wanted, reach, to_end)
+            shown += self._shown_later(wanted, reach)
         unlogged_changes = [c.gap() for c in shown]
         missing = standing([*self._gaps, *unlogged_changes], boundaries, name, names, above, reach)
         supposed = [
@@ -270,7 +367,7 @@ class States:
             rows,
             findings,
             columns=layout.columns,
-            key=chosen,
+            key=wanted.table.key,
             replayed=replayed_well,
             doubts=doubts,
             gaps=missing,
@@ -286,14 +383,8 @@ class States:
             ),
         )
 
-    def _shown(
-        self, wanted: Sequence[TableId], state: State[Any], replayed: Replayed, family: set[TableId]
-    ) -> list[Contradiction]:
-        """The changes outside the log that foreign keys do not explain.
-
-        ``replayed``: replays to the end, which tells more of foreign keys if these change tables of
-        ``family``.
-        """
+    def _shown(self, wanted: Wanted, state: State[Any]) -> list[Contradiction]:
+        """The changes outside the log that foreign keys do not explain."""
         boundaries, given = self._later(), self.reading.given
 
         def unexplained(cascaded: Iterable[Cascaded]) -> list[Contradiction]:
@@ -306,19 +397,17 @@ class States:
             ]
 
         shown = unexplained(state.cascaded)
-        if any(c.name[1:] in family for c in shown):
-            shown = unexplained(replayed(self._changes(wanted)).cascaded)
+        # A change seen after the point may be what a foreign key did by then.
+        followed = {*wanted.tables} if wanted.family and wanted.until is not None else set()
+        if any(c.name[1:] in followed for c in shown):
+            to_end = replace(wanted, table=replace(wanted.table, columns=None))
+            changes = self._changes(wanted.tables)
+            shown = unexplained(self._replaying(to_end, None).of(changes).cascaded)
         return shown
 
-    def _shown_later(
-        self,
-        name: TableId,  # noqa: ARG002
-        wanted: Sequence[TableId],  # noqa: ARG002
-        reach: Reach,  # noqa: ARG002
-        replayed: Replayed,  # noqa: ARG002
-    ) -> list[Contradiction]:
+    def _shown_later(self, wanted: Wanted, reach: Reach) -> list[Contradiction]:  # noqa: ARG002
         """The changes outside the log that images after the point show, where a replay compares
-        them; ``replayed``: as before."""
+        them."""
         return []
 
     def _met(self, name: TableId) -> bool:
@@ -357,12 +446,11 @@ class States:
 
     def _changes(self, names: Sequence[TableId]) -> Any:
         """The tables' changes up to damage, which is kept in ``log.damages``."""
-        kept = self.reading.changes(names)
-        if kept is not None:
-            yield from kept
-            return
+        reading = self._rows
+        assert reading is not None
         with self._streams.knowing(self._catalog, self._taken_at):
-            yield from changes_of(self._streams, set(names), self._sources)
+            found = reading.rows([written_table_name(*name) for name in names])
+            yield from (batch for _, batch in found)
 
 
 def told_of(given: TableArgs) -> tuple[Sequence[str] | None, bool | None, frozenset[str]]:
@@ -371,17 +459,6 @@ def told_of(given: TableArgs) -> tuple[Sequence[str] | None, bool | None, frozen
     if isinstance(key, str):
         raise UsageError(f"key is a list of names, not {key!r}")
     return key, given.get("transactional"), frozenset(texts("source", given.get("source")))
-
-
-def changes_of(
-    log: Streams, names: set[tuple[str, str]], sources: frozenset[str]
-) -> Iterator[pa.RecordBatch]:
-    """The tables' changes, read again, up to damage, which is kept in ``log.damages``."""
-    wanted = Filters(tables=tuple(TableName(*name) for name in names), sources=sources)
-    for batch in log.batches_to_damage(log.reading_of(wanted), wanted):
-        yield batch.batch
-    if log.unreadable is not None:
-        raise log.unreadable
 
 
 def full_name(history: History, table: str, bases: Bases | None = None) -> TableId:

@@ -81,7 +81,7 @@ class Children:
         point = Point(log, {})
         given: TableArgs = {"source": sorted(sources)}
         tables = [written_table_name(*name) for name in wanted]
-        states = States(log, tables, [point], given, keep_cascaded=True, before=before)
+        states = States(log, tables, [point], given, before=before)
         later_name = later_names(boundaries)
         sure = set[TableId]()
         went: list[pa.RecordBatch] = self.went
@@ -155,7 +155,7 @@ def went_later(
     names = sorted(tables)
     asked = [written_table_name(*name) for name in names]
     given: TableArgs = {"source": sorted(sources)}
-    states = States(log, asked, [point], given, keep_cascaded=True)
+    states = States(log, asked, [point], given)
     found: list[pa.RecordBatch] = []
     for name, table in zip(names, asked, strict=True):
         states.at(point, table)

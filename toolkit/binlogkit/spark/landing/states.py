@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from binlogkit.analyses.point_in_time.counting import Until, touching
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
-from binlogkit.log.states.forwards import Replayed, States
+from binlogkit.log.states.forwards import States, Wanted
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.history import TableFacts
 from binlogkit.log.states.images.contradictions import Contradiction, of_replay, unexplained
@@ -75,17 +76,17 @@ class LandedStates(States):
     def _compares(self, tables: Sequence[str]) -> bool:
         return not any(gap.concerns(tables) for gap in self._gaps)
 
-    def _shown_later(
-        self, name: TableId, wanted: Sequence[TableId], reach: Reach, replayed: Replayed
-    ) -> list[Contradiction]:
+    def _shown_later(self, wanted: Wanted, reach: Reach) -> list[Contradiction]:
         ledger = self._ledger
         transactions = ledger.transactions
-        after = transactions.filter(touching(transactions, [".".join(one) for one in wanted]))
+        after = transactions.filter(touching(transactions, [".".join(n) for n in wanted.tables]))
         if reach.counted.issuperset(after["tx"].to_pylist()):
             return []
-        names = [one for one in wanted if ledger.has(one)]
-        key = self._layout(name, self.reach(Point(ledger, {}))).key
-        broken = replayed(self._changes_of(names, None), key=key, compares=True).broken
+        names = [one for one in wanted.tables if ledger.has(one)]
+        key = self._layout(wanted.table.name, self.reach(Point(ledger, {}))).key
+        to_end = replace(wanted, table=replace(wanted.table, columns=None, key=key))
+        replaying = self._replaying(to_end, None, compares=True)
+        broken = replaying.of(self._changes_of(names, None)).broken
         if not broken:
             return []
         found = of_replay(self._here(names, None), broken, ledger.boundaries)

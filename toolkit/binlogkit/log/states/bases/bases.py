@@ -72,12 +72,12 @@ class Since:
         self._passed = False  # whether the first event after its position was met
         self.unlike = self.anonymous = 0
 
-    def take(self, window: Window) -> np.ndarray[Any, Any]:
-        """Which of a window's transactions are in the base."""
+    def take(self, window: Window) -> None:
+        """Take a window."""
         self._note_place(window)
         records = window.transactions
         if not len(records):
-            return np.zeros(0, bool)
+            return
         by_place = self._by_place(window)
         found = by_place if by_place is not None else np.zeros(len(records), bool)
         if self.gtids is not None:
@@ -93,7 +93,6 @@ class Since:
         numbers = records["number"]
         self.numbers.difference_update(numbers[~found].tolist())
         self.numbers.update(numbers[found].tolist())
-        return found
 
     def _by_place(self, window: Window) -> np.ndarray[Any, Any] | None:
         if self.place is None:
@@ -131,15 +130,11 @@ class Since:
         """Whether the base includes what happened to a table."""
         return boundary.seq < self.seq if boundary.tx is None else boundary.tx in self.numbers
 
-    def later(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch without the changes outside any transaction that the base includes."""
-        outside = np.asarray(batch["tx"].is_null())
-        if not outside.any():
-            return batch
-        if self.place is None:
+    def take_rows(self, batch: pa.RecordBatch) -> None:
+        """Take changes: without a place, it is not known which of those outside any transaction the
+        base includes."""
+        if self.place is None and batch["tx"].null_count:
             self.anonymous += 1
-        stay = ~outside | (batch["seq"].to_numpy() >= self.seq)
-        return batch.filter(stay)
 
     @property
     def trusted(self) -> BasePosition | None:

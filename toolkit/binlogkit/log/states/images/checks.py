@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from binlogkit.analyses._savepoints import EventKey, Undone, savepoint_name, undone_mask
+from binlogkit.analyses._savepoints import undone_mask
 from binlogkit.analyses.continuity import Break, Rows
 from binlogkit.analyses.point_in_time.batches import pieces
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.codes import Flags
-from binlogkit.analyses.point_in_time.forward import COUNTS, LEFT_OUT
-from binlogkit.events.query import Query
 from binlogkit.frames.schema import DIGESTS
 from binlogkit.frames.statements import Boundaries
 from binlogkit.log.states.history import MERGE, first_rows
-from binlogkit.log.states.outcomes import Outcomes
-from binlogkit.log.states.point import Point
-from binlogkit.rows.ddl import StatementKind
+from binlogkit.log.states.images.outcomes import COUNTS, LEFT_OUT, Outcomes
+from binlogkit.log.states.savepoints import Savepoints
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.schema import Origin, TableSchema, small_name
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
@@ -32,7 +29,6 @@ from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.log.streams import Streams
     from binlogkit.rows.window import Window
 
 SourceTable = tuple[str | None, str, str]  # source, database, table
@@ -122,15 +118,15 @@ class ImageChecks:
     logged as a statement, and after a rollback that a non-transactional engine may have ignored.
     """
 
-    def __init__(self, log: Streams, wanted: Filters | None = None) -> None:
+    def __init__(self, wanted: Filters | None = None) -> None:
         self._wanted = Filters() if wanted is None else wanted
         self._unread: set[SourceTable] = set()  # tables with rows that are not taken
-        self._outcomes = Outcomes(Point(log, {}), None)
+        self._outcomes = Outcomes()
         self._told = Boundaries(Filters())
         self._boundaries: list[tuple[str | None, Boundary]] = []  # and the sources of their logs
         self._folded = False
         self._next = 0
-        self._savepoints = _Savepoints()
+        self._savepoints = Savepoints()
         self._rows: dict[SourceTable, Rows] = {}
         self._shapes: dict[SourceTable, tuple[Any, ...]] = {}
         self._maps: dict[SourceTable, tuple[_Map, Change]] = {}
@@ -220,14 +216,19 @@ class ImageChecks:
         """Which changes count: those of transactions that are decided and committed."""
         tx = np.asarray(batch["tx"].fill_null(-1))
         known = self._outcomes.of(tx, np.asarray(batch["xid"].is_valid()))
-        found: Flags = (known == COUNTS) & ~self._savepoints.taken_back(batch)
+        found: Flags = (known == COUNTS) & ~self._taken_back(batch)
         return found
+
+    def _taken_back(self, batch: pa.RecordBatch) -> Flags:
+        """Which changes ROLLBACK TO SAVEPOINT undid."""
+        mask = undone_mask(self._savepoints.undone)
+        return np.zeros(batch.num_rows, bool) if mask is None else mask(batch)
 
     def _decide(self, schema: TableSchema, batch: pa.RecordBatch) -> None:
         """Take the changes of counted transactions; keep those of undecided ones."""
         tx = np.asarray(batch["tx"].fill_null(-1))
         known = self._outcomes.of(tx, np.asarray(batch["xid"].is_valid()))
-        back = self._savepoints.taken_back(batch)
+        back = self._taken_back(batch)
         counts, left = (known == COUNTS) & ~back, (known == LEFT_OUT) | back
         name = self.name_of(schema)
         rows = self._of(name, schema)
@@ -331,41 +332,6 @@ class ImageChecks:
             self._rows[new] = self._rows.pop(old)
         if old in self._shapes:
             self._shapes[new] = self._shapes.pop(old)
-
-
-class _Savepoints:
-    """Ranges that ROLLBACK TO SAVEPOINT undid but that are still in the log."""
-
-    def __init__(self) -> None:
-        self._number = -1
-        self._set: dict[str, EventKey] = {}
-        self._undone: list[Undone] = []
-
-    def take(self, window: Window) -> None:
-        """Take the next window."""
-        for item in window.looked:
-            if item.kind not in (StatementKind.SAVEPOINT, StatementKind.ROLLBACK_TO):
-                continue
-            if item.number != self._number:
-                self._number, self._set = item.number, {}
-            raw, body = item.event.raw, item.event.body
-            assert isinstance(body, Query)
-            name, place = (
-                savepoint_name(body.query),
-                (raw.pos, -1 if raw.inner is None else raw.inner),
-            )
-            if item.kind == StatementKind.SAVEPOINT:
-                self._set.pop(name, None)
-                self._set[name] = place
-            elif name in self._set:
-                start = self._set[name]
-                self._undone.append(Undone(window.carrier.name, start, place))
-                self._set = {n: p for n, p in self._set.items() if p <= start}
-
-    def taken_back(self, batch: pa.RecordBatch) -> Flags:
-        """Which changes were undone."""
-        mask = undone_mask(self._undone)
-        return np.zeros(batch.num_rows, bool) if mask is None else mask(batch)
 
 
 def _change(batch: pa.RecordBatch, i: int) -> Change:

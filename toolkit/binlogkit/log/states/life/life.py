@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
-from binlogkit.frames.schema import table_of
 from binlogkit.log.filter_warnings import UNKNOWN_TABLE, others
 from binlogkit.log.states.doubts import doubt, doubts_of, noted, of_gaps, with_more
 from binlogkit.log.states.forwards import full_name, transactional_of
@@ -22,7 +20,6 @@ from binlogkit.log.states.point import TableArgs
 from binlogkit.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import TableName, written_table_name
-from binlogkit.rows.schema import small_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
 
 if TYPE_CHECKING:
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.identity import Identity
     from binlogkit.analyses.point_in_time.lives import Lives, Step
     from binlogkit.log.states.life.reading import Candidates, Kept
-    from binlogkit.log.states.reading import StateReading
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
@@ -120,23 +116,13 @@ class _Looking:
         key_columns: Sequence[str] | None,
         how: TableArgs,
     ) -> None:
-        from binlogkit.log.states.life.reading import Candidates
         from binlogkit.log.states.reading import StateReading
 
         if isinstance(key_columns, str):
             raise UsageError(f"key_columns is a list of names, not {key_columns!r}")
         self._log, self._value, self._columns = log, value, key_columns
         self._sources = frozenset(texts("source", how.get("source")))
-        gathered = self._gathered = Candidates(value)
-
-        def watch(reading: StateReading, name: TableId, batch: pa.RecordBatch) -> None:
-            key = reading.history.key(name, int(batch["seq"][0].as_py()))
-            gathered.take(batch, tuple(key_columns or key), written_table_name(*name))
-
-        self._reading = StateReading(log, [table], [], None, self._sources, watch)
-        gaps = log.gaps
-        self._contradictions = list(unlogged(log, self._reading.images, gaps))
-        self._gaps = gaps
+        self._reading = StateReading(log, [table], self._sources)
         self._name = full_name(self._reading.history, table)
         self._transactional = how.get("transactional")
 
@@ -161,13 +147,13 @@ class _Looking:
         layout = history.layout(last if last in history.layouts else self._name, counted)
         engine = self._transactional
         engine = transactional_of(layout.engine) if engine is None else engine
-        counts = Counting(reading.transactions, None, findings, transactional=engine)
-        happened = counts.those(reading.boundaries)
+        counts = Counting(reading.transactions, None, transactional=engine)
+        happened = list(counts.those(reading.boundaries))
         key = self._key(layout.key, layout.columns)
         identity = Identity.of(happened, self._name, key)
         met = [history.sources.get(name, set()) for name in identity.names]
         self._log.one_history(set[str]().union(*met), f"{written_table_name(*self._name)} is")
-        self._numbers, self._undone = counts.numbers, undone_ranges(reading.statements)
+        self._numbers, self._undone = counts.numbers, reading.undone
         if key:
             values_of(self._value, key, written_table_name(*self._name))
         gathered = self._whole(identity)
@@ -218,31 +204,27 @@ class _Looking:
         return known
 
     def _whole(self, identity: Identity) -> Candidates:
-        """All changes of the row: from the first reading, or read again."""
-        gathered = self._gathered
-        names = set(identity.names)
-        right = names == {self._name} and all(identity.at(s)[1] == k for s, k in gathered.keys)
-        if not right:
-            gathered = self._again(identity, None)
-        if not gathered.complete:
-            tracked = gathered.keys_tracked(self._numbers, self._undone)
-            gathered = self._again(identity, tracked)
-        return gathered
-
-    def _again(self, identity: Identity, tracked: set[str] | None) -> Candidates:
-        from binlogkit.analyses.point_in_time.batches import pieces
-        from binlogkit.log.states.forwards import changes_of
+        """All changes of the row; read twice if there are many, and an early key shows late."""
         from binlogkit.log.states.life.reading import Candidates
 
-        gathered = Candidates(self._value, tracked)
-        folded = self._reading.history.folded
-        for batch in changes_of(self._log, set(identity.names), self._sources):
-            name = table_of(batch)
+        gathered = self._gathered(identity, Candidates(self._value))
+        self._gaps = self._log.gaps
+        self._contradictions = list(unlogged(self._log, self._reading.images, self._gaps))
+        if gathered.complete:
+            return gathered
+        tracked = gathered.keys_tracked(self._numbers, self._undone)
+        return self._gathered(identity, Candidates(self._value, tracked))
+
+    def _gathered(self, identity: Identity, found: Candidates) -> Candidates:
+        from binlogkit.analyses.point_in_time.batches import pieces
+
+        tables = [written_table_name(*name) for name in identity.names]
+        for name, batch in self._reading.rows(tables):
             for seq, piece in pieces(batch, identity.since):
                 there, key = identity.at(seq)
-                if there == (small_name(name) if folded else name):
-                    gathered.take(piece, key, written_table_name(*name))
-        return gathered
+                if there == name:
+                    found.take(piece, key, written_table_name(*name))
+        return found
 
     def _missing(
         self, names: list[TableId], above: list[str], tracked: set[str]

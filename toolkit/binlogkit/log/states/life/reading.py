@@ -3,7 +3,7 @@ known keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,16 +54,12 @@ class Candidates:
         self.complete = True
         self.without = 0
         self.misfit: UsageError | None = None
-        self.keys: list[tuple[int, Key]] = []  # the key's columns from each place on
         self._kept: list[Kept] = []
         self._moves: list[Kept] = []
         self._bytes = 0
 
     def take(self, batch: pa.RecordBatch, key: Key, table: str) -> None:
         """Take changes; the key's columns have these names."""
-        seq = int(batch["seq"][0].as_py())
-        if not self.keys or self.keys[-1][1] != key:
-            self.keys.append((seq, key))
         if not key:
             self.without += batch.num_rows
             return
@@ -99,11 +95,11 @@ class Candidates:
             elif now in tracked:
                 self.complete = False  # earlier changes of the row have already passed
 
-    def keys_tracked(self, numbers: Integers, undone: list[Undone]) -> set[str]:
+    def keys_tracked(self, numbers: Integers, undone: Sequence[Undone]) -> set[str]:
         """The keys that the row had, by counted transactions; see :meth:`found`."""
         return linked(_pairs(list(_counted(self._moves, numbers, undone))), self.asked)
 
-    def found(self, keys: set[str], numbers: Integers, undone: list[Undone]) -> list[Kept]:
+    def found(self, keys: set[str], numbers: Integers, undone: Sequence[Undone]) -> list[Kept]:
         """The changes of these keys that count, each table's in log order.
 
         ``numbers``: the counted transactions; ``undone``: what ROLLBACK TO SAVEPOINT undid.
@@ -113,7 +109,7 @@ class Candidates:
         return [kept for kept in those if kept.batch.num_rows]
 
 
-def _counted(kept: list[Kept], numbers: Integers, undone: list[Undone]) -> Iterator[Kept]:
+def _counted(kept: list[Kept], numbers: Integers, undone: Sequence[Undone]) -> Iterator[Kept]:
     taken_back: Callable[[Any], Flags] | None = undone_mask(undone)
     for found in sorted(kept, key=lambda one: int(one.batch["seq"][0].as_py())) if kept else ():
         tx = found.batch["tx"]
