@@ -65,15 +65,16 @@ def test_the_record_of_a_transaction() -> None:
     assert known.last == 5
 
 
-def test_the_gtid_and_commit_time_of_an_event() -> None:
+def test_the_gtid_and_commit_time_of_events() -> None:
     known, facts = TransactionFacts(), Facts(gtids={1: ("u:tag:7", 99)})
     found = records(0, 3)
     found["has"] |= GTID | COMMIT
     found["gno"], found["commit_timestamp"] = 5, 123
     known.add(found, facts)
-    assert known.gtid_and_commit(-1) == (None, None)
-    assert known.gtid_and_commit(0) == ("00000000-0000-0000-0000-000000000000:5", 123)
-    assert known.gtid_and_commit(1) == ("u:tag:7", 99)
+    numbers = np.array([1, -1, 0, 1])
+    gtids = ["u:tag:7", None, "00000000-0000-0000-0000-000000000000:5", "u:tag:7"]
+    assert known.of_events("gtid", numbers) == gtids
+    assert known.of_events("commit_timestamp", numbers) == [99, None, 123, 99]
 
 
 def test_nothing_is_asked_for_any_more() -> None:
@@ -91,7 +92,7 @@ def test_forgetting_keeps_what_is_asked_for() -> None:
         known.add(records(first, 10), facts)
         known.forget(first)
         assert xids(known, first, first + 9) == [1000 + first, 1009 + first]
-        assert known.gtid_and_commit(first) == (f"u:tag:{first}", None)
+        assert known.of_events("gtid", np.array([first])) == [f"u:tag:{first}"]
         assert len(known._facts.gtids) < 5
         assert len(facts.gtids) == 1  # others have it too
         assert len(known._records) < 15

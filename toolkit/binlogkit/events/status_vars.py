@@ -10,14 +10,17 @@ code ends the list, since its length is unknown; it and what follows are kept in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from binlogkit._kernel.cursor import Cursor, decoded
+from binlogkit.errors import MalformedEventError
 from binlogkit.events.base import FieldReader, ended_text, hidden, readers_of, stored
 from binlogkit.sources.log_format import is_mariadb, version_tuple
 
 _TOO_MANY_DBS = 254
 _PERCONA = "Percona"
+_USUAL = 256  # bytes that are kept
 _ALTER_ENDS = 4 | 8  # FL_COMMIT_ALTER_E1, FL_ROLLBACK_ALTER_E1
 
 
@@ -117,7 +120,26 @@ def _variant(server_version: str) -> str:
 
 
 def read_status_vars(cursor: Cursor, server_version: str = "") -> StatusVars:
-    """All variables in the bytes of ``cursor``, as this server wrote them."""
+    """All variables in the bytes of ``cursor``, as this server wrote them; those of a session are
+    the same in most of its events."""
+    data = cursor.data
+    if cursor.pos == 0 and len(data) <= _USUAL:
+        try:
+            found = _usual(data, server_version)
+        except MalformedEventError:
+            pass  # read again, to tell where it stands
+        else:
+            cursor.rest("status_vars")
+            return found
+    return _read(cursor, server_version)
+
+
+@lru_cache(256)
+def _usual(data: bytes, server_version: str) -> StatusVars:
+    return _read(Cursor(data), server_version)
+
+
+def _read(cursor: Cursor, server_version: str) -> StatusVars:
     readers = _READERS[_variant(server_version)]
     values: dict[str, Any] = {}
     kept: list[tuple[int, bytes]] = []

@@ -154,11 +154,12 @@ class Boundaries:
             self._known.forget(self._known.last)
             return []
         wanted = wanted_events(self._filters, window, self._known)
+        here = [item for item in here if wanted is None or wanted[item.i]]
+        numbers = np.array([item.number for item in here], np.int64)
+        names = ("gtid", "commit_timestamp")
+        told = zip(here, *(self._known.of_events(n, numbers) for n in names), strict=True)
         made: list[tuple[int, Record]] = []
-        for item in here:
-            if wanted is not None and not wanted[item.i]:
-                continue
-            gtid, commit = self._known.gtid_and_commit(item.number)
+        for item, gtid, commit in told:
             facts: Record = {"source": window.source, "gtid": gtid, "commit_timestamp": commit}
             seq = stretch.ordinal + item.i << SEQ_SHIFT
             changes = [c.in_small_letters() if self.folded else c for c in item.changes]

@@ -70,13 +70,6 @@ class TransactionFacts:
         """The last transaction, -1 where none is known."""
         return int(self._records["number"][-1]) if len(self._records) else _NONE
 
-    def gtid_and_commit(self, number: int) -> tuple[str | None, int | None]:
-        """A transaction's GTID and commit time."""
-        if number < 0:
-            return None, None
-        facts = self.columns(np.array([number]))
-        return facts["gtid"].to_list()[0], facts["commit_timestamp"].to_list()[0]
-
     def reset(self) -> None:
         """Nothing of what was said is asked for any more."""
         self._records = self._records[:0]

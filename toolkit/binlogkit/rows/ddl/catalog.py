@@ -79,7 +79,9 @@ class Catalog(Store):
         table is unknown until it is created or dropped.
         """
         kind = statement_kind(sql, sql_mode, self._version)
-        if kind not in (StatementKind.DDL, StatementKind.DML):
+        if kind is StatementKind.DML:
+            return self._written(sql, default_db, sql_mode or 0, thread_id)
+        if kind is not StatementKind.DDL:
             return []
         if explicit_defaults_for_timestamp is None:
             explicit_defaults_for_timestamp = self._version >= _EXPLICIT_TIMESTAMPS_SINCE
@@ -96,8 +98,6 @@ class Catalog(Store):
             acted=acted,
             place=place,
         )
-        if kind is StatementKind.DML:
-            return self._written(sql, session)
         from binlogkit.rows.ddl.statements import handler_for
 
         handler = handler_for(leading_words(sql, 2, session.mode, session.version))
@@ -129,22 +129,23 @@ class Catalog(Store):
             return TableChange("unknown", reader.session.default_db or "", "", reason=reason)
         return self.lose(name, reason)
 
-    def _written(self, sql: str, session: Session) -> list[TableChange]:
-        from binlogkit.rows.ddl.written import deletes_all, read_tables, written_tables
+    def _written(
+        self, sql: str, default_db: str | None, mode: int, thread: int | None
+    ) -> list[TableChange]:
+        from binlogkit.rows.ddl.written import written
 
-        names = written_tables(sql, session.default_db, int(session.mode), session.version)
+        done = written(sql, default_db, mode, self._version)
+        names, read = done.names, done.reads
         if names is None:
             reason = "the statement does not tell which tables it writes"
             return [TableChange("statement_write", "", "", reason=reason)]
-        read = read_tables(sql, session.default_db, int(session.mode), session.version)
         reads = (
             None if read is None else tuple((d or "", t) for d, t in read if (d, t) not in names)
         )
-        everything = deletes_all(sql, int(session.mode), session.version)
         changes = []
         for db, table in names:
             name = (db or "", table)
-            if not self.is_temporary(name, session):
+            if not self.is_temporary(name, thread):
                 changes.append(
                     TableChange(
                         "statement_write",
@@ -152,7 +153,7 @@ class Catalog(Store):
                         definition=self.table(*name),
                         reads=reads,
                         alone=self.writes_alone(name, reads),
-                        deletes_all=everything,
+                        deletes_all=done.everything,
                     )
                 )
         return changes

@@ -45,7 +45,7 @@ def _create_table(store: Store, reader: Reader) -> list[TableChange]:
     parsed.table = name[1]
     if parsed.temporary:
         made = _made(store, parsed, name[0], session)
-        store.temporary[store.temporary_name(name, session)] = made
+        store.temporary[store.temporary_name(name, session.thread)] = made
         return []
     supposed = _supposed(store, parsed, name, session)
     if supposed is None:
@@ -102,7 +102,9 @@ def _made(store: Store, parsed: CreateTable, db: str, session: Session) -> Track
     if parsed.like is None:
         return build(parsed, db, store.database(db, session), session)
     model = store.full(parsed.like, session)
-    source = store.temporary.get(store.temporary_name(model, session)) or store.tracked(model)
+    source = store.temporary.get(store.temporary_name(model, session.thread)) or store.tracked(
+        model
+    )
     if source is None:
         return None
     return replace(source, db=db, table=parsed.table, foreign=())
@@ -112,7 +114,7 @@ def _alter_table(store: Store, reader: Reader) -> list[TableChange]:
     parsed, session = alter_table(reader), reader.session
     name = store.full((parsed.db, parsed.table), session)
     nothing_else = AlterTable(parsed.db, parsed.table, new_name=parsed.new_name)
-    if store.is_temporary(name, session) or parsed.new_name is None:
+    if store.is_temporary(name, session.thread) or parsed.new_name is None:
         return _altered(store, name, parsed, session)
     changes = [] if parsed == nothing_else else _altered(store, name, parsed, session)
     return [*changes, store.rename(name, store.full(parsed.new_name, session))]
@@ -122,8 +124,8 @@ def _altered(
     store: Store, name: TableId, parsed: AlterTable, session: Session
 ) -> list[TableChange]:
     """Change a table, if it is known; a base table's rows change without row events, too."""
-    if store.is_temporary(name, session):
-        known = store.temporary.pop(store.temporary_name(name, session))
+    if store.is_temporary(name, session.thread):
+        known = store.temporary.pop(store.temporary_name(name, session.thread))
         if known is not None:
             try:
                 known = altered(known, parsed, store.database(known.db, session), session)
@@ -131,7 +133,7 @@ def _altered(
                 known = None  # it was wrong before; nothing but CREATE … LIKE asks for it
         if parsed.new_name is not None:
             name = store.full(parsed.new_name, session)
-        store.temporary[store.temporary_name(name, session)] = known
+        store.temporary[store.temporary_name(name, session.thread)] = known
         return []
     known, before = store.tracked(name), store.table(*name)
     if known is not None:
@@ -179,8 +181,8 @@ def _drop_table(store: Store, reader: Reader) -> list[TableChange]:
     _ended(reader)
     changes = []
     for name in names:
-        was_temporary = store.is_temporary(name, reader.session)
-        store.temporary.pop(store.temporary_name(name, reader.session), None)
+        was_temporary = store.is_temporary(name, reader.session.thread)
+        store.temporary.pop(store.temporary_name(name, reader.session.thread), None)
         if not (temporary or was_temporary):
             store.drop(name)
             changes.append(TableChange("drop", *name))
@@ -192,7 +194,7 @@ def _truncate(store: Store, reader: Reader) -> list[TableChange]:
     reader.accept("TABLE")
     name = _name(store, reader)
     _ended(reader)
-    if store.is_temporary(name, reader.session):
+    if store.is_temporary(name, reader.session.thread):
         return []
     return [TableChange("truncate", *name, definition=store.table(*name))]
 

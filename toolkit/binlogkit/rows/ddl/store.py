@@ -140,13 +140,13 @@ class Store:
         """A database's or table's name as the server stores it."""
         return name.lower() if self.fold == 1 else name
 
-    def temporary_name(self, name: TableId, session: Session) -> TemporaryName:
-        """The key of a temporary table of the session."""
-        return session.thread, *self._key(name)
+    def temporary_name(self, name: TableId, thread: int | None) -> TemporaryName:
+        """The key of a temporary table of a connection."""
+        return thread, *self._key(name)
 
-    def is_temporary(self, name: TableId, session: Session) -> bool:
-        """Whether the name means a temporary table to the session."""
-        return self.temporary_name(name, session) in self.temporary
+    def is_temporary(self, name: TableId, thread: int | None) -> bool:
+        """Whether the name means a temporary table to a connection."""
+        return self.temporary_name(name, thread) in self.temporary
 
     def _key(self, name: TableId) -> TableId:
         return self.compared(name[0]), self.compared(name[1])

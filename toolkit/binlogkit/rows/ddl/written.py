@@ -3,14 +3,51 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from binlogkit.errors import SchemaError
+from binlogkit.rows.ddl.forms import form_of
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.scan import leading_words, pieces
 from binlogkit.rows.ddl.session import ASSUMED_VERSION, Session, SqlMode
 from binlogkit.rows.ddl.tokens import Reader, read
 
 WrittenName = tuple[str | None, str]
+_FORMS: dict[tuple[str, str | None, int, int], Written] = {}
+_MOST_FORMS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a statement does to tables, as far as its text alone says so.
+
+    ``names``: see :func:`written_tables`; ``reads``: see :func:`read_tables`; ``everything``: see
+    :func:`deletes_all`.
+    """
+
+    names: Sequence[WrittenName] | None
+    reads: Sequence[WrittenName] | None
+    everything: bool
+
+
+def written(sql: str, default_db: str | None, mode: int, version: int) -> Written:
+    """What a statement does to tables; found out once for all statements of its form."""
+    form = form_of(sql, mode)
+    key = (form or "", default_db, mode, version)
+    known = _FORMS.get(key) if form is not None else None
+    if known is None:
+        session = default_db, mode, version
+        names = written_tables(sql, *session)
+        reads = None if names is None else read_tables(sql, *session)
+        everything = names is not None and deletes_all(sql, mode, version)
+        known = Written(names, reads, everything)
+        if form is not None:
+            if len(_FORMS) >= _MOST_FORMS:
+                _FORMS.clear()
+            _FORMS[key] = known
+    return known
+
 
 #: Characters that are read to find the tables; values after them can be many.
 _HEAD = 1 << 18

@@ -80,7 +80,7 @@ class FileChecks:
 
     def _repeated(self, events: WindowEvents, items: list[Looked]) -> Iterator[Found]:
         for item in items:
-            again = events.types[item.i] in _FORMATS and events.number(item.i) > 0
+            again = item.event.raw.header.type_code in _FORMATS and events.number(item.i) > 0
             if again and item.event.raw.inner is None and not self.facts.relay:
                 at = events.place(item.i)
                 yield item.i, _RANK, finding("format_repeated", at, "a second format description")
