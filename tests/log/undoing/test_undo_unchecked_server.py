@@ -112,6 +112,25 @@ def test_an_orphan_that_was_there_before(server: Server, done: str, tmp_path: Pa
     assert story.run("SELECT * FROM p ORDER BY id") == [(1,), (6,)]
 
 
+@pytest.mark.parametrize("later", ["RENAME TABLE p TO p2", "ALTER TABLE p CHANGE id k INT"])
+def test_an_orphan_of_a_parent_with_another_name_since(
+    server: Server, later: str, tmp_path: Path
+) -> None:
+    """What there was before a change is looked for under the names of that time."""
+    story = Story(server, tmp_path, "renamed")
+    story.run(PARENT, CHILD.format(" ON DELETE CASCADE"), "INSERT INTO p VALUES (6)", *ORPHAN)
+    story.run("ALTER TABLE c RENAME c2, CHANGE up upper INT")
+    story.mark()
+    story.run(OFF, "UPDATE p SET id = 5", ON, later, "RENAME TABLE c2 TO c3")
+    if version_tuple(server.version) >= CASCADES_LOGGED:
+        dangling = "rolled back: foreign keys would refer to rows that are not there"
+        assert story.undo()[-1] == dangling
+        return
+    assert story.undo()[-1] == "committed"
+    assert story.run(f"SELECT * FROM {'p2' if 'p2' in later else 'p'}") == [(6,)]
+    assert story.run("SELECT * FROM c3") == [(2, 5)]
+
+
 def test_a_parent_that_was_dropped(server: Server, tmp_path: Path) -> None:
     """From 9.6 on the script compares references, and not with a table that is gone."""
     story = Story(server, tmp_path, "dropped")

@@ -21,6 +21,7 @@ from binlogkit.rows.filters import written_table_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.references import Reference
     from binlogkit.analyses.undoing.unchecked import Before, Values
     from binlogkit.log.streams import Streams
@@ -34,53 +35,103 @@ def rows_before(
     changes: Iterable[pa.RecordBatch],
     keys: Sequence[Reference],
     sources: frozenset[str],
+    boundaries: Sequence[Boundary],
 ) -> Before | None:
     """The values of parents' rows before the changes that removed or changed rows of their
     children, and those of children's rows before the changes that brought values of their parents.
-    None is known of either if there are very many such changes."""
+    None is known of either if there are very many such changes.
+
+    ``keys``: with the names that tables and columns have in the end; ``boundaries``: all, by which
+    they had others.
+    """
+    from binlogkit.analyses.undoing._later_ddl import LaterDDL
     from binlogkit.analyses.undoing.unchecked import Before, came
 
-    goes, comes = set[_Place](), set[_Place]()
-    for batch in changes:
-        name = table_of(batch) if batch.num_rows else None
+    goes, comes = dict[_Place, int](), dict[_Place, int]()
+    later = LaterDDL(boundaries)
+    for batch in (part for one in changes for part, _ in later.parts(one)):
+        name = table_of(batch)
         if any(key.child == name for key in keys):
             goes |= _places(batch, np.asarray(batch["before"].is_valid()))
         for columns in {key.referenced for key in keys if key.parent == name}:
             comes |= _places(batch, came(batch, columns))
     parents = {key: (key.parent, key.referenced) for key in keys}
     children = {key: (key.child, key.columns) for key in keys}
-    return Before(_values(log, goes, parents, sources), _values(log, comes, children, sources))
+    rows = _Rows(log, sources, boundaries)
+    return Before(rows.values(goes, parents), rows.values(comes, children))
 
 
-def _places(batch: pa.RecordBatch, rows: Any) -> set[_Place]:
+def _places(batch: pa.RecordBatch, rows: Any) -> dict[_Place, int]:
+    """The places of some changes, each with its number in the log (``seq``)."""
     import pyarrow as pa
 
     some = batch.filter(pa.array(rows, pa.bool_()))
-    return {*zip(some["file"].to_pylist(), some["pos"].to_pylist(), strict=True)}
+    names = ("file", "pos", "seq")
+    return {(f, p): seq for f, p, seq in zip(*(some[n].to_pylist() for n in names), strict=True)}
 
 
-def _values(
-    log: Streams,
-    places: set[_Place],
-    sides: Mapping[Reference, tuple[TableId, Sequence[str]]],
-    sources: frozenset[str],
-) -> Values:
-    """The values of one side of foreign keys before the events at some places."""
-    from binlogkit.analyses.undoing.unchecked import values_of
+class _Rows:
+    """Rows of tables before the events at some places; the log is read when they are asked for."""
 
-    if not 0 < len(places) <= _PLACES:
-        return lambda *_: None
-    names = {written_table_name(*name) for name, _ in sides.values()}
-    points = {place: Point(log, {"at": place}) for place in sorted(places)}
-    given: TableArgs = {"source": sorted(sources)}
-    states = States(log, sorted(names), [*points.values()], given)
+    def __init__(
+        self, log: Streams, sources: frozenset[str], boundaries: Sequence[Boundary]
+    ) -> None:
+        self._log, self._boundaries = log, boundaries
+        self._given: TableArgs = {"source": sorted(sources)}
+        self._tables, self._points = set[str](), dict[_Place, Point]()
+        self._states: States | None = None
+        self._known: dict[tuple[TableId, _Place], pa.Table | None] = {}
 
-    @cache
-    def there(key: Reference, place: _Place) -> Mapping[tuple[Any, ...], int] | None:
-        if place not in points:
-            return None
-        name, columns = sides[key]
-        state = states.at(points[place], written_table_name(*name))
-        return values_of(state.rows, columns) if state.rows_determined else None
+    def values(
+        self,
+        places: Mapping[_Place, int],
+        sides: Mapping[Reference, tuple[TableId, Sequence[str]]],
+    ) -> Values:
+        """The values of one side of foreign keys before the events at the places."""
+        from binlogkit.analyses.undoing.unchecked import values_of
 
-    return there
+        if not 0 < len(places) <= _PLACES:
+            return lambda *_: None
+        self._points |= {place: Point(self._log, {"at": place}) for place in sorted(places)}
+        then = {
+            (key, place): named_then(*side, self._boundaries, seq)
+            for key, side in sides.items()
+            for place, seq in places.items()
+        }
+        self._tables |= {written_table_name(*name) for name, _ in then.values()}
+
+        @cache
+        def there(key: Reference, place: _Place) -> Mapping[tuple[Any, ...], int] | None:
+            if (key, place) not in then:
+                return None
+            name, columns = then[key, place]
+            rows = self._before(name, place)
+            return None if rows is None else values_of(rows, columns)
+
+        return there
+
+    def _before(self, name: TableId, place: _Place) -> pa.Table | None:
+        """A table's rows, None if the log does not determine them."""
+        if (name, place) not in self._known:
+            if self._states is None:
+                points = [*self._points.values()]
+                self._states = States(self._log, sorted(self._tables), points, self._given)
+            state = self._states.at(self._points[place], written_table_name(*name))
+            self._known[name, place] = state.rows if state.rows_determined else None
+        return self._known[name, place]
+
+
+def named_then(
+    name: TableId, columns: Sequence[str], boundaries: Sequence[Boundary], seq: int
+) -> tuple[TableId, list[str]]:
+    """The names that a table and some of its columns had at a place, by those in the end."""
+    found = list(columns)
+    for boundary in reversed(boundaries):
+        if boundary.seq <= seq:
+            break
+        if boundary.new_name == name:
+            name = boundary.name
+        if boundary.name == name and boundary.alteration is not None:
+            old = {new.lower(): column for column, new in boundary.alteration.renamed.items()}
+            found = [old.get(column.lower(), column) for column in found]
+    return name, found

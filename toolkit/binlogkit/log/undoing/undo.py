@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -155,14 +155,14 @@ class Selection:
         return tuple(sorted({name for name in named if name not in defined}))
 
     def _before(
-        self, changes: Iterable[pa.RecordBatch], events: Iterable[Boundary]
+        self, changes: Iterable[pa.RecordBatch], events: Sequence[Boundary]
     ) -> Before | None:
         """Where rows may have referred to nothing: what there was to refer to, and what did."""
         parents = {key.parent for key in self._references}
         emptied = any(e.name in parents and e.action in ("truncate", "drop") for e in events)
         if not (emptied or self._any_off):
             return None
-        return rows_before(self._log, changes, self._references, self._wanted.sources)
+        return rows_before(self._log, changes, self._references, self._wanted.sources, events)
 
     def again(self) -> LogPlans:
         """Plans that make the changes again."""
