@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,10 @@ import pymysql
 import binlogkit as bk
 from binlogkit.analyses.undoing.plans import NO_CHANGE, NOT_COMMITTED
 from binlogkit.errors import BinlogKitError, UnmetWarning
+from binlogkit.log.states.backwards import Back
+from binlogkit.log.states.door import states_of
+from binlogkit.log.states.forwards import States
+from binlogkit.log.states.point import Point
 from binlogkit.reports.sql import SqlOptions, script
 from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.manifest import Table
@@ -203,11 +207,18 @@ class History:
 
 
 def check_states(history: History, notes: Counter[str], marks: Iterable[Mark]) -> Iterator[Fault]:
-    """Every table of each mark, of all tables at once and of two alone."""
-    log, chance = history.log(), random.Random(len(history.steps))
-    for mark in marks:
+    """Every table of each mark, of all tables at once and of two alone.
+
+    The log is read once for all tables of all marks, as for a difference; again for the last one.
+    """
+    log, chance, marks = history.log(), random.Random(len(history.steps)), [*marks]
+    points = [Point(log, {"at": mark.at}) for mark in marks[:-1]]
+    read = cache(lambda: states_of(log, None, points, {}))
+    for number, mark in enumerate(marks):
         steps = history.steps[: mark.step]
-        every = partial(log.states, at=mark.at)
+        every: Callable[[], Iterator[bk.TableState]] = partial(log.states, at=mark.at)
+        if number < len(points):
+            every = partial(_at, read, points[number])
         for fault in _judged("state", every, mark, notes, history.altered):
             yield replace(fault, steps=steps)
         if chance.random() < 0.7:
@@ -216,6 +227,12 @@ def check_states(history: History, notes: Counter[str], marks: Iterable[Mark]) -
         asked = partial(log.states, some, at=mark.at)
         for fault in _judged("state of some", asked, mark, notes, history.altered, some):
             yield replace(fault, steps=steps)
+
+
+def _at(read: Callable[[], States | Back], point: Point) -> Iterator[bk.TableState]:
+    """The states at one of the points of a reading."""
+    states = read()
+    yield from (states.at(point, table) for table in states.tables(point))
 
 
 def check_from(history: History, notes: Counter[str], kind: str, end: Mark) -> Iterator[Fault]:
@@ -310,7 +327,8 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         plans = history.log(start.file).undo(
             start_position=start.pos, mode=mode, by_transaction=units, **until
         )
-        verdict, tables = _tried(history, plans, rest=rest)
+        told = [*plans]  # each pass computes them again
+        verdict, tables = _tried(history, plans, told, rest=rest)
     except (BinlogKitError, UnmetWarning) as error:
         notes[f"{name}: {type(error).__name__}"] += 1
         return
@@ -328,7 +346,7 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         yield Fault(f"{name} error", f"{type(error).__name__}: {error}", history.steps)
         return
     if units and mode != "merge":
-        for text in _torn(history, start, plans):
+        for text in _torn(history, start, told):
             yield Fault(f"{name} torn", text, history.steps)
     if tables is None:
         notes[f"{name}: {_verdict(verdict)}"] += 1
@@ -339,13 +357,13 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         if alone and not history.triggers() and verdict.startswith("rolled back: not every"):
             yield Fault(f"{name} misfit", verdict, history.steps)
         return
-    changes = _changes(history, start, stop, plans, rest=rest)
-    told = (
+    changes = _changes(history, start, stop, told, rest=rest)
+    broken = (
         whole(history.marks, start, tables)
         if kind == "whole"
         else between(mode, history.marks, start, stop, tables, changes, rest=rest)
     )
-    wrong = [*told]
+    wrong = [*broken]
     notes[f"{name}: committed and {'wrong' if wrong else 'right'}"] += 1
     for text in wrong[:1]:
         yield Fault(name, text, history.steps)
@@ -387,15 +405,17 @@ def _verdict(verdict: str) -> str:
     return re.split(r"; | and not carried|: #", told)[0][:80]
 
 
-def _tried(history: History, plans: Any, *, rest: bool) -> tuple[str, Mapping[str, Table] | None]:
+def _tried(
+    history: History, plans: Any, told: Sequence[Any], *, rest: bool
+) -> tuple[str, Mapping[str, Table] | None]:
     """The verdict, and the tables as the script would leave them if it commits; it rolls back.
 
-    ``rest``: whether it may commit although changes are refused.
+    ``told``: each of the plans; ``rest``: whether it may commit although changes are refused.
     """
     verdict, found = "nothing to do", None
-    refused = any(plan["refused"] and not plan["skipped"] for plan in plans)
+    refused = any(plan["refused"] and not plan["skipped"] for plan in told)
     others = {n for n, t in history.marks[-1].tables.items() if t.engine != "InnoDB"}
-    if any(plan["table"] in others and not plan["refused"] for plan in plans):
+    if any(plan["table"] in others and not plan["refused"] for plan in told):
         return "not tried: what it does to tables without transactions stays", None
     with history.another(autocommit=True) as session, session.cursor() as cursor:
         session.select_db("h")
