@@ -123,7 +123,8 @@ def read_status_vars(cursor: Cursor, server_version: str = "") -> StatusVars:
     """All variables in the bytes of ``cursor``, as this server wrote them; those of a session are
     the same in most of its events."""
     data = cursor.data
-    if cursor.pos == 0 and len(data) <= _USUAL:
+    # Other cursors note what each field is read from (events/explain/cursor.py).
+    if type(cursor) is Cursor and cursor.pos == 0 and len(data) <= _USUAL:
         try:
             found = _usual(data, server_version)
         except MalformedEventError:

@@ -19,8 +19,8 @@ LONGEST = 1 << 12  # characters of a statement whose form is worth knowing
 _BEFORE, _AFTER = r"(?<=[ \t\r\n(,=<>+*/%-])", r"(?=[ \t\r\n),;=<>+*/%-]|\Z)"
 _NUMBER = rf"{_BEFORE}[0-9]+(?:\.[0-9]+)?{_AFTER}"
 _KEPT = r"(`[^`]*`|[^'\"`0-9]+|[0-9]+|['\"`])"
-_ESCAPED = r"'[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'"
-_PLAIN = r"'[^']*+(?:''[^']*+)*+'"
+_ESCAPED = r"'[^'\\]*(?:(?:\\.|'')[^'\\]*)*'"
+_PLAIN = r"'[^']*(?:''[^']*)*'"
 
 
 def _pattern(string: str) -> re.Pattern[str]:
