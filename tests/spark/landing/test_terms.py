@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -191,14 +193,22 @@ def test_a_change_that_ends_at_a_step_or_has_another_landing_beside_it(
     for number in range(1, len(met) + 1, each):
         out = begun(f"old-beside-{number}")
         old = partial(other, partial(land, BOTH, out, **sizes))
-        with at_step(number, when, old, UNLOCKED), suppress(UsageError):
+        with unaware(), at_step(number, when, old, UNLOCKED), suppress(UsageError):
             changes(out=out)
         check(out)
         out = begun(f"new-beside-{number}")
         new = partial(other, partial(changes, out=out))
-        with at_step(number, when, new, UNLOCKED), suppress(UsageError):
+        with unaware(), at_step(number, when, new, UNLOCKED), suppress(UsageError):
             land(BOTH, out, **sizes)
         check(out)
+
+
+@contextmanager
+def unaware() -> Iterator[None]:
+    """Landings do not know each other's terms, as with copies of a ledger."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Terms, "text", "")
+        yield
 
 
 def test_mistaken_terms_by_which_nothing_landed_are_not_kept(tmp_path: Path) -> None:
@@ -249,7 +259,7 @@ def statements(out: Path) -> str:
 
 
 def test_of_two_first_landings_one_has_its_terms(tmp_path: Path) -> None:
-    """The other one lands nothing."""
+    """The other one lands nothing, not even with a copy of the ledger."""
     met, keeps = list[int](), Journal._keep
 
     def other_first(journal: Journal, terms: Since, number: int) -> bool:
@@ -258,12 +268,70 @@ def test_of_two_first_landings_one_has_its_terms(tmp_path: Path) -> None:
             land(FIRST, tmp_path, EXCLUDED)
         return keeps(journal, terms, number)
 
-    with pytest.MonkeyPatch.context() as patched:
+    with unaware(), pytest.MonkeyPatch.context() as patched:
         patched.setattr(Journal, "_keep", other_first)
         with pytest.raises(UsageError, match=r"has --exclude-table bank\.account, not none"):
             land(FIRST, tmp_path)
     assert met and read_terms(Folder(tmp_path)) == [Since(1, exclude=("bank.account",))]
     assert not landed(tmp_path, TABLE) and landed(tmp_path)
+
+
+@pytest.mark.parametrize("masked_first", [False, True])
+def test_another_landing_with_other_masks_waits(masked_first: bool, tmp_path: Path) -> None:
+    """Whatever the first one has written: no statement is left behind masks."""
+    mask, clear = [f"{OWNER}=drop"], [f"{OWNER}=clear"]
+    masks = [mask, clear] if masked_first else [[], mask]
+    refused = 0
+
+    def other() -> None:
+        nonlocal refused
+        with pytest.raises(UsageError, match="is under way with other tables, masks or mask key"):
+            door.land(None, FIRST, out, masks=masks[1], change_terms=True)
+        refused += 1
+
+    steps = [(Index, "commit"), (Journal, "_keep"), (Journal, "begin"), (Journal, "finish")]
+    for number in range(1, len(steps) + 1):
+        out = tmp_path / str(number)
+        with at_step(number, "before", other, steps):
+            door.land(None, FIRST, out, masks=masks[0])
+        assert refused == number
+        assert [one.masks for one in read_terms(Folder(out))] == [tuple(masks[0])]
+        assert bool(statements(out)) != masked_first
+        assert door.land(None, FIRST, out, masks=masks[0]).batches == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.campaign)])
+def test_first_landings_at_the_same_moment(times: int, tmp_path: Path) -> None:
+    """Of two programs: one lands, and the other says why it does not."""
+    context = get_context("spawn")
+    barrier = context.Barrier(2, timeout=300)
+    with ProcessPoolExecutor(2, context, initializer=_meet, initargs=(barrier,)) as pool:
+        for number in range(times):
+            out = tmp_path / str(number)
+            both = [pool.submit(_lands, out, masks) for masks in ([], [f"{OWNER}=drop"])]
+            lands = [one.result() for one in both]
+            assert sorted(lands) == [False, True]
+            assert [bool(one.masks) for one in read_terms(Folder(out))] == [lands[1]]
+            assert bool(statements(out)) == lands[0]
+            assert has_owners(out, FIRST) == lands[0]
+
+
+_barriers: list[Any] = []  # of a program
+
+
+def _meet(barrier: Any) -> None:
+    _barriers.append(barrier)
+
+
+def _lands(out: Path, masks: list[str]) -> bool:
+    """Whether a first landing lands that begins when the other one does."""
+    _barriers[0].wait()
+    try:
+        return door.land(None, FIRST, out, masks=masks).batches == 1
+    except UsageError as exc:
+        assert "other tables, masks or mask key" in str(exc) or "give --change-terms" in str(exc)
+        return False
 
 
 def test_the_command_says_what_changed(tmp_path: Path, capsys: Any) -> None:

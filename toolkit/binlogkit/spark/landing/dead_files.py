@@ -4,6 +4,10 @@ Each landing holds a lock on a file of its own in ``running``, which it deletes 
 without a lock is of a landing that was killed. The names of a landing's Parquet files begin with
 that of its lock, and those of killed ones are deleted: a store may have files of landings on other
 machines. They are deleted only while no landing is under way here, and none begins meanwhile.
+
+A landing's file has its terms, before it writes anything else. Landings that are under way at the
+same time have the same ones: else one of them could keep statements, with values that the other
+one masks.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from binlogkit.errors import InputError, WriteError
+from binlogkit.errors import InputError, UsageError, WriteError
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.tables import files_of, opened
@@ -34,12 +38,12 @@ _PATTERNS = (
 
 
 @contextmanager
-def under_way(out: LandingPath, *, alone: bool = False) -> Iterator[str]:
+def under_way(out: LandingPath, *, alone: bool = False, terms: str = "") -> Iterator[str]:
     """A landing in a folder, or other work on its tables, and its mark; before it begins, files are
     deleted that killed ones left there.
 
-    ``alone``: others that begin meanwhile wait. WriteError; InputError: one is under way that must
-    not be.
+    ``alone``: others that begin meanwhile wait; ``terms``: of a landing. WriteError; InputError:
+    one is under way that must not be; UsageError: one is, with other terms.
     """
     folder = out.local / _RUNNING
     own = folder / uuid.uuid4().hex
@@ -48,15 +52,19 @@ def under_way(out: LandingPath, *, alone: bool = False) -> Iterator[str]:
             folder.mkdir(parents=True, exist_ok=True)
             gate = held.enter_context((folder / _GATE).open("ab"))
             fcntl.flock(gate, fcntl.LOCK_EX)
-            killed = _killed(folder)
-            if killed is None and alone:
+            killed, running = _found(folder)
+            if running and alone:
                 raise InputError(str(out), "a landing is under way: wait until it has ended")
-            if killed:
+            if terms and any(other not in ("", terms) for other in running):
+                told = "is under way with other tables, masks or mask key: wait until it has ended"
+                raise UsageError(f"a landing in {out} {told}")
+            if killed and not running:
                 _sweep(out, {one.name for one in killed})
                 for one in killed:
                     one.unlink(missing_ok=True)
-            lock = held.enter_context(own.open("xb"))
+            lock = held.enter_context(own.open("xb", buffering=0))
             fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.write(terms.encode())
             if not alone:
                 gate.close()
         except OSError as exc:
@@ -65,17 +73,18 @@ def under_way(out: LandingPath, *, alone: bool = False) -> Iterator[str]:
         own.unlink(missing_ok=True)
 
 
-def _killed(folder: Path) -> list[Path] | None:
-    """The files of landings that were killed; None while a landing is under way."""
-    found = [one for one in folder.iterdir() if one.name != _GATE]
-    for one in found:
+def _found(folder: Path) -> tuple[list[Path], list[str]]:
+    """The files of landings that were killed, and the terms of those that are under way."""
+    killed, running = list[Path](), list[str]()
+    for one in [one for one in folder.iterdir() if one.name != _GATE]:
         # A landing that has ended meanwhile has deleted its file.
         with suppress(FileNotFoundError), one.open("rb") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                killed.append(one)
             except BlockingIOError:
-                return None
-    return found
+                running.append(lock.read().decode())
+    return killed, running
 
 
 def _sweep(out: LandingPath, killed: set[str]) -> None:

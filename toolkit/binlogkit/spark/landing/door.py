@@ -144,7 +144,7 @@ def land_on(
 
     folder.check_local(landing=True)
     # To the end, so that no row is erased that is about to be written.
-    with _forgetting(folder, terms), under_way(folder):
+    with _forgetting(folder, terms), under_way(folder, terms=terms.text):
         arrived, now = lands(), None
         if retry:
             waiting = read_waiting(folder, read_journal(folder)[2])

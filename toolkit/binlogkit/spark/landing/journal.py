@@ -76,11 +76,13 @@ class Journal:
     def change(self) -> tuple[Since, Since]:
         """Change the terms with a batch of its own; returns those before and now.
 
-        UsageError: a batch that was begun under those before has not ended.
+        UsageError: these are not to replace them; a batch that was begun under those before has
+        not ended.
         """
         while True:
             last, done, _ = self.read()
             before = read_terms(self._folder)[-1]
+            self._terms.check_change(before)  # another landing may have changed them meanwhile
             if not done:
                 raise UsageError(
                     "a landing has begun with other terms and has not ended: land again with "

@@ -102,9 +102,9 @@ def land_logs(
     Errors: those of :func:`binlogkit.spark.land`.
     """
     out.check_local(landing=True)
-    with under_way(out) as mark:
+    with under_way(out, terms=terms.text) as mark:
+        journal = Journal(out, terms, mark)  # its terms are these: else no statement is kept
         told = updated(out.local / LEDGER)
-        journal = Journal(out, terms, mark)
         complete = _Complete(out.local / LEDGER, log, journal)
         if complete.noted and not told.left and journal.ended and journal.holds:
             return Arrived(told)

@@ -3,8 +3,9 @@ on."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields
 
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -31,6 +32,11 @@ class Terms:
         """What the journal keeps of them, if they hold from the beginning."""
         chosen = tuple(sorted(self.tables)), tuple(sorted(self.exclude))
         return Since(1, *chosen, self.masks.told, self.masks.key_mark)
+
+    @property
+    def text(self) -> str:
+        """They as a text, by which others are told from them."""
+        return json.dumps(astuple(self.kept))
 
     @property
     def wanted(self) -> Filters:
