@@ -10,13 +10,14 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import InputError, SchemaError, UsageError
+from binlogkit.log.states.forwards import States
+from binlogkit.log.states.point import Point
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden, manifest
-from binlogkit_fixtures.demo.logs import Case
-from binlogkit_fixtures.demo.truth import check_tables, compared
+from binlogkit_fixtures.demo.truth import compared
 from tests.analyses.verify.conftest import keys_log, log_of, said, write_series
 from tests.spark.landing.landings import land
 
@@ -32,6 +33,10 @@ def rows(state: object) -> list[str]:
     return [json.dumps(record, sort_keys=True) for record in records]
 
 
+def written(table: str) -> str:
+    return written_table_name(*table.split(".", 1))
+
+
 @pytest.mark.sampled(0, 4)
 @pytest.mark.parametrize("case", golden.cases(), ids=name_of)
 def test_states_are_the_logs_and_the_servers(case: golden.GoldenCase, tmp_path: Path) -> None:
@@ -42,18 +47,20 @@ def test_states_are_the_logs_and_the_servers(case: golden.GoldenCase, tmp_path: 
     for table in waiting:
         with pytest.raises(InputError, match="wait and have not landed: the names"):
             landing.state(table)
-    for table in sorted({*log.table_names()} - waiting):
-        mine, theirs = landing.state(table), log.state(table)
+    tables = sorted({*log.table_names()} - waiting)
+    for table, theirs in zip(tables, log.states(tables), strict=True):
+        mine = landing.state(table)
         assert rows(mine) == rows(theirs), table
         assert mine.determined == theirs.determined, table
-    one = Case(case.cell, case.scenario, case.path, tuple(case.binlogs))
-    for mark in manifest.read(case.path).marks:
-        for table, check in zip(mark.tables, check_tables(one, mark, mark.tables), strict=True):
-            name = written_table_name(*table.split(".", 1))
-            if name in waiting:
-                continue
-            mine, theirs = (one.state(name, at=(mark.file, mark.pos)) for one in (landing, log))
-            found = compared(table, mark, mine)
+    marks = manifest.read(case.path).marks
+    points = [Point(log, {"at": (mark.file, mark.pos)}) for mark in marks]
+    names = {name for mark in marks for name in map(written, mark.tables)}
+    states = States(log, sorted(names - waiting), points, {})
+    for mark, point in zip(marks, points, strict=True):
+        for table in (table for table in mark.tables if written(table) not in waiting):
+            mine = landing.state(written(table), at=(mark.file, mark.pos))
+            theirs = states.at(point, written(table))
+            found, check = compared(table, mark, mine), compared(table, mark, theirs)
             assert (found.verdict, found.rows) == (check.verdict, check.rows), (table, mark.name)
             assert rows(mine) == rows(theirs), (table, mark.name)
             assert mine.determined == theirs.determined, (table, mark.name)
