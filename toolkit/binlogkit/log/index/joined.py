@@ -47,6 +47,10 @@ class Known:
     catalog: Catalog
     tracked: frozenset[tuple[str | None, str | None]]
 
+    def same(self, other: Known) -> bool:
+        """Whether another one has the same content."""
+        return self.tracked == other.tracked and vars(self.catalog) == vars(other.catalog)
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -325,6 +329,8 @@ class Joined:
             touched = _Touched(part)
             catalog = tables.catalog.only(touched.has)
             known = Known(catalog, frozenset(filter(touched.may_have, tables.tracked)))
+            if last is not None and known.same(last[2]):
+                known = last[2]  # one object for all the logs between two changes
             last = self._last = part, tables.generation, known
         return last[2]
 

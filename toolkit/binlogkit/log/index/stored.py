@@ -11,8 +11,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from functools import lru_cache
 from itertools import groupby, pairwise
 from operator import itemgetter
+from sys import intern
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -202,6 +204,7 @@ def _facts(record: Record) -> FileFacts:
     )
 
 
+@lru_cache(maxsize=16)  # most sets of a log are the same
 def read_gtids(text: str) -> GtidSet:
     """A set from its text; damaged logs have numbers that no server assigns."""
     intervals: dict[str, list[tuple[int, int]]] = {}
@@ -214,7 +217,7 @@ def read_gtids(text: str) -> GtidSet:
                 key = f"{sid}:{piece}"
             else:
                 first = int(match[1])
-                intervals.setdefault(key, []).append((first, int(match[2] or first)))
+                intervals.setdefault(intern(key), []).append((first, int(match[2] or first)))
     return GtidSet(intervals)
 
 

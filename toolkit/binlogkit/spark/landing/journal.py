@@ -32,6 +32,7 @@ from binlogkit.spark.landing.waiting import Waiting, is_there
 from binlogkit.spark.landing.writing import Written, parquet_name
 
 _BEGUN, _DONE, _WAITING, _TERMS = "landings", "landed", "waiting", "terms"
+_ROWS = 1024  # that are read at a time: as dictionaries they take many times their bytes
 
 
 class Journal:
@@ -190,8 +191,9 @@ def read_journal(
     known, spans = {} if known is None else known, list[Span]()
     for path in files_of(table, folder / _BEGUN):
         if path.name not in known:
-            rows = pq.read_table(path.source(), columns=names).to_pylist()
-            known[path.name] = [_span(row) for row in rows]
+            with pq.ParquetFile(path.source()) as file:
+                some = file.iter_batches(_ROWS, columns=names)
+                known[path.name] = [_span(row) for batch in some for row in batch.to_pylist()]
         spans += known[path.name]
     return begun, last_batch(folder / _DONE) >= begun, spans
 

@@ -102,7 +102,12 @@ def _order(span: Span) -> tuple[int, int, int]:
 def _times(place: LandingPath, last: Iterable[Span]) -> dict[Span, int]:
     """When the last transactions of spans were committed, in microseconds."""
     wanted, found = {(span.server_id, span.begun): span for span in last}, dict[Span, int]()
-    for part in Index(place.local / LEDGER).besides([], ["transactions"], later=True):
+    index = Index(place.local / LEDGER)
+    logs = index.table("logs", columns=["part", "server_id", "begun"])
+    keys = zip(*(column.to_pylist() for column in logs.columns), strict=True)
+    own = {part for part, *begun in keys if (*begun,) in wanted}
+    others = {*logs["part"].to_pylist()} - own
+    for part in index.besides([], ["transactions"], later=True, apart=others):
         head = part.head
         span = None if head is None else wanted.get((head.server_id, head.begun))
         if span is None or not is_of(part, span):
