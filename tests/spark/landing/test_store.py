@@ -232,6 +232,24 @@ def test_a_landing_and_its_ledger_belong_together(url: str, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+def test_a_ledger_that_another_landing_names_meanwhile(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It begins while this one looks whether the folder may become the ledger."""
+    one, other = (place_of(f"{url}/meanwhile", tmp_path / "ledger") for _ in range(2))
+    files = Store.files
+
+    def meanwhile(self: Store) -> Iterator[Store]:
+        monkeypatch.setattr(Store, "files", files)
+        other.check_local(landing=True)
+        (tmp_path / "ledger" / "running").mkdir()
+        return files(self)
+
+    monkeypatch.setattr(Store, "files", meanwhile)
+    one.check_local(landing=True)
+    assert (tmp_path / "ledger" / "running").is_dir()
+
+
 def test_a_copy_of_a_ledger_that_was_left_behind_is_told(url: str, tmp_path: Path) -> None:
     first, *_ = LOGS.binlogs
     land(first, place_of(url, tmp_path / "ledger"))

@@ -125,6 +125,8 @@ class Store(LandingPath):
             there = folder.iterdir() if folder.exists() else ()
             # One that was killed may have left the note as write_whole makes it.
             if any(not one.name.startswith(f"{_OWNER}.") for one in there):
+                if note.exists() and note.read_text("utf-8") == str(self):
+                    return  # another landing has named it meanwhile
                 raise UsageError(f"{folder} has other files: a new ledger needs an empty folder")
             folder.mkdir(parents=True, exist_ok=True)
             write_whole(note, str(self))
