@@ -237,6 +237,30 @@ def test_a_landing_without_masks_that_is_killed_leaves_no_statement_to_one_with_
     assert "INSERT" not in statements(tmp_path)
 
 
+@pytest.mark.parametrize(("first", "stay"), [("keys", True), ("transactions", False)])
+def test_statements_of_logs_that_have_not_landed_go_when_masks_begin(
+    first: str, stay: bool, tmp_path: Path
+) -> None:
+    """A landing without masks was killed behind one whose own stay, unless it has prepared XA
+    transactions: these may land with the masks."""
+    logs = [*golden.case("8.0-row-full", first).binlogs]
+    door.land(None, logs, tmp_path)
+    before = statements(tmp_path)
+    assert before and "INSERT INTO shop" not in before
+    logs += golden.case("8.0-row-full", "incident").binlogs[:1]
+
+    def killed() -> None:
+        raise KeyboardInterrupt
+
+    with at_step(1, "before", killed, [(Journal, "begin")]), pytest.raises(KeyboardInterrupt):
+        door.land(None, logs, tmp_path)
+    assert "INSERT INTO shop" in statements(tmp_path)
+    masks = ["shop.customers.name=drop"]
+    door.land(None, logs, tmp_path, masks=masks, change_terms=True)
+    assert statements(tmp_path) == (before if stay else "")
+    assert [bool(one.masks) for one in read_terms(Folder(tmp_path))] == [False, True]
+
+
 @pytest.mark.parametrize("step", ["land again", "beside another"])
 def test_a_landing_that_fails_behind_others_keeps_the_ledger(step: str, tmp_path: Path) -> None:
     """What landed stands in it, and what another landing that is under way has read."""

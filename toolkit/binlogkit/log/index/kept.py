@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path, PurePath
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.errors import BinlogKitError, InputError
 from binlogkit.frames.fields.field import arrow_schema
@@ -214,9 +216,10 @@ class Index(BatchFolder):
             self.commit(entries, read)
         return self.updated(carriers, len(read), left)
 
-    def forget_values(self) -> None:
-        """Drop what may hold values: statements, and filters of keys. WriteError."""
-        self.rewrite(_without_values)
+    def forget_values(self, keep: Collection[str] = ()) -> None:
+        """Drop what may hold values, except in the parts ``keep``: statements, and filters of keys.
+        WriteError."""
+        self.rewrite(partial(_without_values, pa.array([*keep], pa.string())))
 
     def updated(self, carriers: Sequence[Carrier], read: int, left: dict[str, str]) -> Updated:
         """The result of an update that looked at these logs and ``read`` so many of them."""
@@ -259,9 +262,10 @@ class Index(BatchFolder):
         return batches, left
 
 
-def _without_values(name: str, table: pa.Table) -> pa.Table:
+def _without_values(keep: pa.Array, name: str, table: pa.Table) -> pa.Table:
     for own, column in VALUES:
-        table = emptied(table, column) if own == name else table
+        if own == name:
+            table = emptied(table, column, pc.is_in(table["part"], keep))
     return table
 
 

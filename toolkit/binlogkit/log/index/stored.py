@@ -101,11 +101,13 @@ def without_values(part: Part) -> Part:
     return replace(part, ledger={**part.ledger, **plain})
 
 
-def emptied(table: pa.Table, column: str) -> pa.Table:
-    """A table with NULL in a column."""
+def emptied(table: pa.Table, column: str, kept: pa.ChunkedArray | None = None) -> pa.Table:
+    """A table with NULL in a column, except in the rows ``kept``."""
     at = table.column_names.index(column)
     field = table.schema.field(at)
-    return table.set_column(at, field, pa.nulls(table.num_rows, field.type))
+    nulls = pa.nulls(table.num_rows, field.type)
+    now = nulls if kept is None else pc.if_else(kept, table[column], nulls)
+    return table.set_column(at, field, now)
 
 
 def to_parts(tables: Mapping[str, pa.Table], files: Mapping[str, Sequence[str]]) -> dict[str, Part]:

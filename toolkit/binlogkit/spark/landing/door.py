@@ -15,6 +15,7 @@ from binlogkit.frames.share_decoding import thread_count
 from binlogkit.log import Log, open_log
 from binlogkit.log.index import Index, Updated
 from binlogkit.log.index.stamps import absolute
+from binlogkit.rows.transactions import Outcome
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
@@ -29,6 +30,7 @@ from binlogkit.spark.landing.journal import (
     last_begun,
     logs_apart,
     read_journal,
+    read_terms,
     read_waiting,
 )
 from binlogkit.spark.landing.landing import (
@@ -134,8 +136,9 @@ def land_on(
 
     def updated(ledger: Path) -> Updated:
         masked = bool(terms.masks.masks)
-        if masked and not last_begun(folder):  # an attempt without the masks was killed
-            Index(ledger, queries=False).forget_values()
+        if masked and not any(one.masks for one in read_terms(folder)[-1:]):
+            # A landing without masks may have been killed before all that it read had landed.
+            Index(ledger, queries=False).forget_values(_landed_whole(folder))
         queries = not (masked or has_erased(folder))
         return index_logs(spark, log.carriers, ledger, storage, queries=queries)
 
@@ -162,6 +165,25 @@ def land_on(
         if changed or not (folder / VIEWS).exists():
             write_views(folder, now)
     return arrived
+
+
+def _landed_whole(out: LandingPath) -> set[str]:
+    """The ledger's parts all of whose transactions have landed, and none of whose rows wait."""
+    if not read_terms(out):
+        return set()
+    index, spans = Index(out.local / LEDGER), read_journal(out)[2]
+    waits = {one.log[:2] for one in read_waiting(out, spans)}
+    ends = {
+        (span.server_id, span.begun, span.end, span.mark)
+        for span in spans
+        if (span.server_id, span.begun) not in waits
+    }
+    own = ("server_id", "begun", "part_transactions", "mark")
+    found = index.table("logs", columns=["part", *own])
+    outcomes = index.table("transactions", columns=["part", "outcome"]).to_pylist()
+    open_ones = {one["part"] for one in outcomes if one["outcome"] == Outcome.PREPARED}
+    logs = ((one["part"], tuple(one[name] for name in own)) for one in found.to_pylist())
+    return {part for part, log in logs if log in ends} - open_ones
 
 
 @contextmanager
