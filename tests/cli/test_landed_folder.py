@@ -106,6 +106,9 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
     done = run("transactions", lake, "--schema", "x.sql")
     assert (done.status, "--schema is not for a landing" in done.complaint) == (2, True)
     assert json.loads(run("transactions", lake, "--format", "jsonl").lines[0])["tx"] == 0
+    empty = tmp_path / "empty"
+    assert run("land", INCIDENT.binlogs[0], "--out", empty, "--table", "shop.none").status == 2
+    assert "and a landing has none. Name the logs; state" in run("events", empty).complaint
 
 
 def test_an_index_and_a_landing_have_folders_of_their_own(run: Run, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,9 +75,10 @@ def _remedy(path: str) -> str:
     from binlogkit.spark.landing.store import place_of
     from binlogkit.spark.landing.waiting import is_there
 
-    try:
+    logs: list[str] = []
+    with suppress(InputError, UsageError):
         logs = [*dict.fromkeys(span.file for span in read_journal(place_of(path))[2])]
-    except (InputError, UsageError):
+    if not logs:  # nothing has landed
         return "Name the logs"
     there = [log for log in logs if is_there(log)]
     if not there:
