@@ -10,13 +10,10 @@ import pyarrow as pa
 import pytest
 
 import binlogkit as bk
-from binlogkit.analyses.point_in_time import (
-    AtPosition,
-    State,
-    read_boundaries,
-    replay,
-    rewind,
-)
+from binlogkit.analyses.point_in_time import AtPosition, State, read_boundaries, replay, rewind
+from binlogkit.analyses.point_in_time.rewind import Span
+from binlogkit.analyses.point_in_time.state import ReplayLedger, ReplayTable
+from binlogkit.constants import TableId
 from binlogkit_fixtures import golden
 
 Make = Callable[..., pa.Table]
@@ -33,6 +30,20 @@ def row(number: int, name: str | None = "a", note: str | None = None) -> dict[st
 
 def live(*rows: dict[str, Any]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema=pa.schema(list(FIELDS.items())))
+
+
+def back_to(
+    changes: Any,
+    boundaries: Any = None,
+    *,
+    key: list[str],
+    base: Any,
+    table: TableId = ("shop", "orders"),
+    **span: Any,
+) -> State[Any]:
+    wanted = ReplayTable(table, tuple(key), None, (), {}, {table: base})
+    ledger = ReplayLedger(read_boundaries(boundaries), (), None, cascades_logged=False)
+    return rewind(changes, wanted, ledger, Span(**span))
 
 
 def values(found: State[Any]) -> list[Any]:
@@ -61,7 +72,7 @@ def test_changes_are_taken_back(
         ],
     )
     ledger = make_transactions([{}] * 6)
-    found = rewind(
+    found = back_to(
         convert(changes),
         key=["id"],
         base=convert(live(row(5, "c"), row(2), row(7, "untouched"))),
@@ -76,7 +87,7 @@ def test_changes_are_taken_back(
 
 def test_only_what_lies_between_the_points(make_changes: Make, make_transactions: Make) -> None:
     changes = make_changes(FIELDS, [("insert", None, row(n)) for n in range(4)])
-    found = rewind(
+    found = back_to(
         changes,
         key=["id"],
         base=live(row(0), row(1), row(2)),
@@ -96,7 +107,7 @@ def test_what_a_minimal_image_overwrote_is_unknown(
         ("delete", {"id": 2}, None),
         ("update", {"id": 3}, {"id": 4}),
     ]
-    found = rewind(
+    found = back_to(
         make_changes(FIELDS, rows),
         key=["id"],
         base=live(row(0), row(1, "new", "n"), row(4, "x", "y")),
@@ -110,7 +121,7 @@ def test_a_live_table_that_does_not_fit_the_log(
     make_changes: Make, make_transactions: Make
 ) -> None:
     changes = make_changes(FIELDS, [("insert", None, row(n)) for n in range(3)])
-    found = rewind(
+    found = back_to(
         changes,
         key=["id"],
         base=live(row(0)),
@@ -137,7 +148,7 @@ def test_a_row_that_is_not_what_its_last_change_left(
         ("update", {"id": 1, "name": "a"}, {"id": 1, "name": "b"}),
         ("insert", None, row(2)),
     ]
-    found = rewind(
+    found = back_to(
         make_changes(FIELDS, rows),
         key=["id"],
         base=live(last, row(2), row(3)),
@@ -188,7 +199,7 @@ def test_what_stands_in_the_way(
         ],
     )
     boundary = {"seq": 20, "tx": 2, "action": action, "statement": statement}
-    found = rewind(
+    found = back_to(
         changes if finding is None and rows else changes.slice(3),
         make_boundaries([boundary]),
         key=["id"],
@@ -230,7 +241,7 @@ def test_an_alter_that_converts_values_ends_the_way_back(
             },
         ]
     )
-    found = rewind(
+    found = back_to(
         changes,
         boundaries,
         key=["id"],
@@ -254,7 +265,7 @@ def test_rows_from_before_their_key_was_added(
     later = [("update", row(7, "kept"), row(7, "now"), {"seq": 30})]
     alter = "ALTER TABLE orders ADD id INT AUTO_INCREMENT PRIMARY KEY FIRST"
     batches = [make_changes(older, early, key=()), make_changes(FIELDS, later)]
-    found = rewind(
+    found = back_to(
         [batch for table in batches for batch in table.to_batches()],
         make_boundaries([{"seq": 20, "pos": 20, "action": "alter", "statement": alter}]),
         key=["id"],
@@ -312,7 +323,7 @@ def _both_ways(case: golden.GoldenCase) -> Iterator[tuple[list[Any], list[Any], 
             }
             base = replay(batches, boundaries, until=second, **how)
             forth = replay(batches, boundaries, until=first, **how)
-            back = rewind(batches, boundaries, base=base.rows, until=first, taken=second, **how)
+            back = back_to(batches, boundaries, base=base.rows, until=first, taken=second, **how)
             where = f"{name} from {later.name} to {earlier.name}"
             assert not base.determined or "contradicted" not in doubts(back), where
             if base.determined and forth.determined and back.determined:

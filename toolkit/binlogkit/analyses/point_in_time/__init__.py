@@ -5,8 +5,8 @@ from binlogkit.analyses.point_in_time.counting import AtPosition, AtTime, UpToGt
 from binlogkit.analyses.point_in_time.difference import DIFFERENCE, compared, difference
 from binlogkit.analyses.point_in_time.findings import FINDINGS
 from binlogkit.analyses.point_in_time.result import STATE
-from binlogkit.analyses.point_in_time.rewind import rewind
-from binlogkit.analyses.point_in_time.state import State, replay, state
+from binlogkit.analyses.point_in_time.rewind import Span, rewind
+from binlogkit.analyses.point_in_time.state import ReplayLedger, ReplayTable, State, replay, state
 from binlogkit.analyses.point_in_time.story import STORY, story
 
 __all__ = [
@@ -16,6 +16,9 @@ __all__ = [
     "STORY",
     "AtPosition",
     "AtTime",
+    "ReplayLedger",
+    "ReplayTable",
+    "Span",
     "State",
     "UpToGtids",
     "compared",

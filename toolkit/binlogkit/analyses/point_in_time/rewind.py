@@ -8,16 +8,15 @@ be determined any more: they were different, or are gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses._frames import to_arrow
-from binlogkit.analyses._savepoints import Undone
 from binlogkit.analyses.point_in_time.batches import counted_batches
-from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.counting import Counting, Until
 from binlogkit.analyses.point_in_time.difference import compared
 from binlogkit.analyses.point_in_time.findings import StateFindings
@@ -26,72 +25,70 @@ from binlogkit.analyses.point_in_time.kept_batches import KeptBatches
 from binlogkit.analyses.point_in_time.replay import by_table
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
 from binlogkit.analyses.point_in_time.rows import Rows
-from binlogkit.analyses.point_in_time.state import State, as_state, only_table
+from binlogkit.analyses.point_in_time.state import (
+    ReplayLedger,
+    ReplayTable,
+    State,
+    as_state,
+)
 from binlogkit.analyses.point_in_time.way_back import WayBack, ever_above, undo, way_back
 from binlogkit.constants import TableId
-from binlogkit.rows.schema import TableDefinition
 
 #: Whether what is outside any transaction, at a file and a position, lies on the way.
 Outside = Callable[[str, int], bool]
 
 
-def rewind(
-    changes: Any,
-    boundaries: Any = None,
-    *,
-    key: Sequence[str],
-    base: Any,
-    transactions: Any,
-    undone: Sequence[Undone] = (),
-    until: Until,
-    taken: Until | None = None,
-    table: TableId | None = None,
-    transactional: bool | None = None,
-    cascades: Sequence[str] = (),
-    cascades_logged: bool = False,
-    definition: TableDefinition | None = None,
-    outside: Outside = lambda _file, _pos: True,
-    unknown: Collection[int] = (),
-) -> State[Any]:
-    """The rows as of ``until``, from the rows ``base`` as of ``taken`` (the log's end if None).
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What lies between a point and the later one at which a table's rows are known.
 
-    ``base``: a state, or a frame with the table's own columns; ``table``: its name as of ``taken``,
-    as ``key`` is its key there: RENAMEs are followed, and ALTERs that add, rename or drop columns;
-    ALTERs that convert values, TRUNCATE, DROP and writes logged as text end the way. That is a
-    finding. So are rows that the last changes left otherwise, and changed parents if cascades are
-    not logged. ``definition``: the table's as of ``taken``, for the constant defaults that minimal
-    images leave out. ``outside``: what outside any transaction lies between; ``unknown``: the
-    places (``seq``) of ALTERs before which the table is not known; ``undone``: what ROLLBACK TO
-    SAVEPOINT undid. The other arguments and the
-    result are those of :func:`replay`. ``seq``, ``file`` and ``pos`` are null: a row's last change
-    is further back.
+    ``transactions``: ``log.transactions()``; ``until``: the point; ``taken``: that of the rows, the
+    log's end if None; ``transactional``: whether the table's engine is transactional; ``outside``:
+    what outside any transaction lies between; ``unknown``: the places (``seq``) of ALTERs before
+    which the table is not known.
+    """
+
+    transactions: Any
+    until: Until
+    taken: Until | None = None
+    transactional: bool | None = None
+    outside: Outside = lambda _file, _pos: True
+    unknown: Collection[int] = ()
+
+
+def rewind(changes: Any, table: ReplayTable, ledger: ReplayLedger, span: Span) -> State[Any]:
+    """The rows as of ``span.until``, from later ones: those that ``table.bases`` has of it.
+
+    ``changes``: as in :func:`replay`; ``table``: as it is later: RENAMEs are followed, and ALTERs
+    that add, rename or drop columns; ALTERs that convert values, TRUNCATE, DROP and writes logged
+    as text end the way. That is a finding. So are rows that the last changes left otherwise, and
+    changed parents if cascades are not logged. Its definition in ``table.given`` has the constant
+    defaults that minimal images leave out. In the result ``seq``, ``file`` and ``pos`` are null: a
+    row's last change is further back.
 
     Memory holds the rows, the touched ones, and 64 MB; further changes wait in a temporary file.
+    UsageError as in :func:`replay`.
     """
-    findings = StateFindings()
-    name = table if table is not None else only_table(changes)
-    happened = read_boundaries(boundaries)
-    point = Counting(transactions, until, transactional=transactional)
-    counts = Counting(transactions, taken, since=until, transactional=transactional)
+    findings, key, happened = StateFindings(), table.key, ledger.boundaries
+    point = Counting(span.transactions, span.until, transactional=span.transactional)
+    counts = _between(span, span.transactional)
     findings.update(point.findings)
     findings.update(counts.findings)
-    way = _way(happened, counts, name, outside, findings, unknown, logged=cascades_logged)
-    if way.engine_changed and transactional is not None:
-        counts = Counting(transactions, taken, since=until)
+    way = _way(table.name, ledger, span, counts, findings)
+    if way.engine_changed and span.transactional is not None:
+        counts = _between(span, None)
     counts.note(way.names, findings)
     point.note_same_second(way.names, findings)
-    if not cascades_logged:
-        counts.note_cascades(ever_above(happened, way.names, cascades), findings)
+    if not ledger.cascades_logged:
+        counts.note_cascades(ever_above(happened, way.names, table.cascades), findings)
     columns = () if way.numbered.intersection(key) else key
-    fold = Fold(columns, backwards=True)
-    fold.begin(base_changes(to_arrow(base, ())))
-    fold.definition = definition
+    fold, left = Fold(columns, backwards=True), Fold(columns)
+    fold.definition = left.definition = table.given.get(table.name)
+    fold.begin(base_changes(to_arrow(table.bases[table.name], ())))
     kept = KeptBatches()
-    left = Fold(columns)
-    left.definition = definition
     try:
-        batches = counted_batches(changes, way.names, key, counts.numbers, undone)
-        for number, batch in _by_step(_inside(batches, outside), way):
+        batches = counted_batches(changes, way.names, key, counts.numbers, ledger.undone)
+        for number, batch in _by_step(_inside(batches, span.outside), way):
             kept.add(number, batch)
             if number == 0:
                 left.take(batch)
@@ -113,20 +110,21 @@ def rewind(
     return as_state(result, findings, changes)
 
 
+def _between(span: Span, transactional: bool | None) -> Counting:
+    """The transactions of a span, for a table of a kind of engine."""
+    return Counting(span.transactions, span.taken, since=span.until, transactional=transactional)
+
+
 def _way(
-    happened: Sequence[Boundary],
-    counts: Counting,
-    name: TableId,
-    outside: Outside,
-    findings: StateFindings,
-    unknown: Collection[int],
-    *,
-    logged: bool,
+    name: TableId, ledger: ReplayLedger, span: Span, counts: Counting, findings: StateFindings
 ) -> WayBack:
     between = [
-        b for b in happened if (outside(b.file, b.pos) if b.tx is None else counts.happened(b))
+        b
+        for b in ledger.boundaries
+        if (span.outside(b.file, b.pos) if b.tx is None else counts.happened(b))
     ]
-    return way_back(between, name, findings, cascades_logged=logged, unknown=unknown)
+    logged = ledger.cascades_logged
+    return way_back(between, name, findings, cascades_logged=logged, unknown=span.unknown)
 
 
 def _inside(batches: Iterable[pa.RecordBatch], outside: Outside) -> Iterator[pa.RecordBatch]:

@@ -80,7 +80,8 @@ def way_back(
     """The way back of the table called ``name`` at its end.
 
     ``between``: what happened to tables on the way, in log order; ``findings`` gets what makes the
-    rows uncertain; ``cascades_logged``, ``unknown``: see rewind.
+    rows uncertain; ``cascades_logged``: whether the server
+    logs such changes; ``unknown``: see :class:`Span`.
     """
     way, current, ended = WayBack(), name, False
     for boundary in reversed(between):

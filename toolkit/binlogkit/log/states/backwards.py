@@ -111,8 +111,9 @@ class Back:
 
     def at(self, point: Point, table: str) -> TableState:
         """A table's state; its rows are read, and those of its parents."""
-        from binlogkit.analyses.point_in_time import rewind
         from binlogkit.analyses.point_in_time.counting import Contained
+        from binlogkit.analyses.point_in_time.rewind import Span, rewind
+        from binlogkit.analyses.point_in_time.state import ReplayLedger, ReplayTable
 
         log, reading, reach = self._log, self.reading, self.reach(point)
         history, transactions, boundaries = (
@@ -135,22 +136,21 @@ class Back:
             until = Contained(frozenset(transactions["tx"].to_pylist()))
         engine = transactional_of(layout.engine) if self._transactional is None \
             else self._transactional  # fmt: skip
+        last, definition = names[-1], None if base is None else base.definition
+        wanted = ReplayTable(
+            last,
+            layout.key if self._key is None else tuple(self._key),
+            None,
+            above,
+            {} if definition is None else {last: definition},
+            {last: _no_rows() if base is None else base.rows},
+        )
+        taken = Contained(frozenset(self._base.numbers))
         found = rewind(
             self._changes({*names, *self._all_names(names)}, [] if logged else above),
-            boundaries,
-            key=layout.key if self._key is None else tuple(self._key),
-            base=_no_rows() if base is None else base.rows,
-            transactions=transactions,
-            undone=reading.undone,
-            until=until,
-            taken=Contained(frozenset(self._base.numbers)),
-            table=names[-1],
-            transactional=engine,
-            cascades=above,
-            cascades_logged=logged,
-            definition=None if base is None else base.definition,
-            outside=reach.outside,
-            unknown=self._stops(),
+            wanted,
+            ReplayLedger(boundaries, reading.undone, None, logged),
+            Span(transactions, until, taken, engine, reach.outside, self._stops()),
         )
         self._check_name(point, name, names[-1])
         told = [*(".".join(one) for one in names), *([] if logged else above)]
