@@ -348,7 +348,7 @@ class LiveTables:
         if not fold.complete:
             found.append(KINDS["no_beginning"])
         merged = [*self._merged.values()]
-        found += [one["meaning"] for one in of_engine(_engine(fold), merged)]
+        found += [one.meaning for one in of_engine(_engine(fold), merged)]
         found += fold.findings.undetermined(apart)
         for child, parent in self._not_followed(name):
             told = f"{'.'.join(child)} changes with {'.'.join(parent)} by a foreign key, which is"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -150,9 +150,7 @@ def _merged(several: Sequence[dict[str, StateFinding]]) -> dict[str, StateFindin
             first = min(known, finding, key=lambda f: f.at)
             places = sorted({*known.places, *finding.places})
             count = known.count + finding.count if kind in _OF_CHANGES else len(places)
-            found[kind] = StateFinding(
-                count, known.determined, first.file, first.pos, first.at, places
-            )
+            found[kind] = replace(first, count=count, determined=known.determined, places=places)
     return found
 
 

@@ -28,17 +28,24 @@ KINDS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_t
 class StateFinding:
     """A finding: how often, where first, and whether the state is determined nevertheless.
 
-    ``at``: a number that rises in the order in which findings of one table were first met;
-    ``places``: that number for each time; ``told``: what it means, if it is more than its kind.
+    ``told``: what it means, if it is more than its kind (:data:`KINDS`); ``at``: a number that
+    rises in the order in which findings of one table were first met; ``places``: that number for
+    each time.
     """
 
+    kind: str
     count: int
     determined: bool
     file: str | None
     pos: int | None
-    at: int
-    places: list[int] = field(default_factory=list)
     told: str | None = None
+    at: int = 0
+    places: list[int] = field(default_factory=list)
+
+    @property
+    def meaning(self) -> str:
+        """What it means for the state."""
+        return self.told or KINDS[self.kind]
 
 
 @dataclass(slots=True)
@@ -61,7 +68,7 @@ class StateFindings:
         """Count more of a kind."""
         known = self.found.get(kind)
         if known is None:
-            self.found[kind] = StateFinding(times, determined, file, pos, at, [at], told)
+            self.found[kind] = StateFinding(kind, times, determined, file, pos, told, at, [at])
         else:
             known.count += times
             known.places.append(at)
@@ -74,7 +81,7 @@ class StateFindings:
     def undetermined(self, apart: Container[str] = ()) -> list[str]:
         """What those mean that leave the state undetermined, apart from some kinds."""
         return [
-            finding.told or KINDS[kind]
+            finding.meaning
             for kind, finding in self.found.items()
             if not finding.determined and kind not in apart
         ]
@@ -93,10 +100,12 @@ class StateFindings:
 
     def table(self) -> pa.Table:
         """As a table with the columns of :data:`FINDINGS`."""
-        rows = [
-            (kind, f.determined, f.told or KINDS[kind], f.count, f.file, f.pos)
-            for kind, f in self.found.items()
-        ]
-        schema = arrow_schema(FINDINGS)
-        arrays = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(schema.types)]
-        return pa.table(arrays, schema=schema)
+        return table_of(self.found.values())
+
+
+def table_of(found: Iterable[StateFinding]) -> pa.Table:
+    """Findings as a table (:data:`FINDINGS`)."""
+    rows = [(f.kind, f.determined, f.meaning, f.count, f.file, f.pos) for f in found]
+    schema = arrow_schema(FINDINGS)
+    arrays = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(schema.types)]
+    return pa.table(arrays, schema=schema)

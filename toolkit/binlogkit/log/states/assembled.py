@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from binlogkit.analyses.point_in_time.findings import StateFinding
 from binlogkit.constants import TableId
 from binlogkit.log.states.doubts import doubt, noted, of_gaps, with_more
 from binlogkit.log.states.gaps import Reach
@@ -34,9 +35,9 @@ def assembled(
     columns: Sequence[str] | None,
     key: Sequence[str],
     replayed: bool,
-    doubts: Sequence[dict[str, Any]],
+    doubts: Sequence[StateFinding],
     gaps: Sequence[Gap] = (),
-    notes: Sequence[dict[str, Any]] = (),
+    notes: Sequence[StateFinding] = (),
     assumes: tuple[str, ...],
     reach: Reach,
     place: tuple[tuple[str, int] | None, GtidSet | None],
@@ -56,7 +57,7 @@ def assembled(
     fields = [field.name for field in rows.schema.field("values").type]
     if based and any(name.startswith("@") for name in fields):
         doubts = [*doubts, doubt("base", _UNNAMED)]
-    sound = replayed and all(one["determined"] for one in doubts)
+    sound = replayed and all(one.determined for one in doubts)
     certain = rows.num_rows if sound else 0
     if certain and gaps:
         certain = after_gaps()

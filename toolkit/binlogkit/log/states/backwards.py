@@ -159,7 +159,7 @@ class Back:
         missing += reach.base_gaps(log, history, transactions)
         for shown in unlogged(log, reading.images, gaps):
             if shown.table in told and reach.shows(shown):
-                missing.append(shown.gap())
+                missing.append(shown)
         supposed = [*layout.supposed, *of_values(name, found.rows)]
         doubts = doubts_of(layout, history, frozenset(self._base.numbers), supposed)
         columns = tuple(field.name for field in found.rows.schema.field("values").type)

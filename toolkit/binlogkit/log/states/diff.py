@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.filter_warnings import warn_of_unknown
 from binlogkit.log.states.door import states_of
-from binlogkit.log.states.doubts import noted
+from binlogkit.log.states.doubts import noted, with_more
 from binlogkit.log.states.point import Point, PointArg, TableArgs, point_args
 from binlogkit.log.states.table_state import TableState
 from binlogkit.overview import Overview, Overviewed, yes_or_no
@@ -196,8 +196,9 @@ def _findings(one: TableState, other: TableState, *, same: bool) -> pa.Table:
     found = {
         row["finding"]: row for row in [*one.findings.to_pylist(), *other.findings.to_pylist()]
     }
+    more = []
     if alone:
-        found["other_columns"] = noted("other_columns", _OTHER_COLUMNS.format(", ".join(alone)))
+        more.append(noted("other_columns", _OTHER_COLUMNS.format(", ".join(alone))))
     if not same:
-        found["other_key"] = noted("other_key", _OTHER_KEY)
-    return pa.Table.from_pylist(list(found.values()), schema=other.findings.schema)
+        more.append(noted("other_key", _OTHER_KEY))
+    return with_more(pa.Table.from_pylist(list(found.values()), other.findings.schema), more)

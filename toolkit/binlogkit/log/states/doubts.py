@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from binlogkit.analyses.point_in_time.findings import StateFinding, table_of
 from binlogkit.constants import TableId
 from binlogkit.log.states.bases.bases import BASE
 from binlogkit.log.states.gaps import Reach
@@ -32,7 +33,7 @@ def doubts_of(
     history: History,
     counted: frozenset[int],
     supposed: Iterable[Supposition] = (),
-) -> list[dict[str, Any]]:
+) -> list[StateFinding]:
     """Doubts that the table's own changes do not show; ``supposed``: suppositions about them."""
     names = {one.name: one for one in supposed}
     found = [doubt("supposition", str(one)) for one in names.values()]
@@ -40,7 +41,7 @@ def doubts_of(
     return found + of_engine(layout.engine, merged)
 
 
-def of_engine(engine: str | None, merged: Sequence[Merged]) -> list[dict[str, Any]]:
+def of_engine(engine: str | None, merged: Sequence[Merged]) -> list[StateFinding]:
     """Doubts from a table's engine; ``merged``: where MERGE tables were written."""
     engine = (engine or "").upper()
     if engine == "BLACKHOLE":
@@ -95,7 +96,7 @@ def standing(
     ]
 
 
-def of_gaps(gaps: list[Gap]) -> list[dict[str, Any]]:
+def of_gaps(gaps: list[Gap]) -> list[StateFinding]:
     """The gaps as findings; changes outside the log as one finding, at the first of them."""
     unlogged = [gap for gap in gaps if gap.code == UNLOGGED]
     found = [
@@ -110,7 +111,7 @@ def of_gaps(gaps: list[Gap]) -> list[dict[str, Any]]:
     return found
 
 
-def doubts_of_bases(bases: Iterable[TableSnapshot]) -> list[dict[str, Any]]:
+def doubts_of_bases(bases: Iterable[TableSnapshot]) -> list[StateFinding]:
     """Doubts about a table's bases."""
     told = []
     for base in bases:
@@ -122,22 +123,19 @@ def doubts_of_bases(bases: Iterable[TableSnapshot]) -> list[dict[str, Any]]:
 
 
 def doubt(
-    name: str, meaning: str, count: int = 1, file: str | None = None, pos: int | None = None
-) -> dict[str, Any]:
+    kind: str, meaning: str, count: int = 1, file: str | None = None, pos: int | None = None
+) -> StateFinding:
     """A finding that leaves a state undetermined; ``file``, ``pos``: where it was first met."""
-    told = {"finding": name, "determined": False, "meaning": meaning, "count": count}
-    return told | {"file": file, "pos": pos}
+    return StateFinding(kind, count, False, file, pos, meaning)
 
 
-def noted(name: str, meaning: str, count: int = 1) -> dict[str, Any]:
+def noted(kind: str, meaning: str, count: int = 1) -> StateFinding:
     """A finding that leaves a state determined."""
-    return doubt(name, meaning, count) | {"determined": True}
+    return StateFinding(kind, count, True, None, None, meaning)
 
 
-def with_more(findings: pa.Table, more: list[dict[str, Any]]) -> pa.Table:
+def with_more(findings: pa.Table, more: Sequence[StateFinding]) -> pa.Table:
     """A table of findings with further ones."""
     import pyarrow as pa
 
-    if not more:
-        return findings
-    return pa.concat_tables([findings, pa.Table.from_pylist(more, schema=findings.schema)])
+    return pa.concat_tables([findings, table_of(more)]) if more else findings

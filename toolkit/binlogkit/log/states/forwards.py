@@ -169,9 +169,7 @@ class States:
             gaps = log.gaps
             self._contradictions = list(unlogged(log, reading.images, gaps))
         if since is not None:
-            self._contradictions = [
-                c for c in self._contradictions if after_base([c.gap()], log, since)
-            ]
+            self._contradictions = after_base(self._contradictions, log, since)
             found = base_gaps(log, since, reading.history, reading.transactions)
             gaps = [*found, *after_base(gaps, log, since)]
         self._gaps = gaps
@@ -331,8 +329,7 @@ class States:
         shown = self._shown(wanted, state)
         if reach.until is not None:
             shown += self._shown_later(wanted, reach)
-        unlogged_changes = [c.gap() for c in shown]
-        missing = standing([*self._gaps, *unlogged_changes], boundaries, name, names, above, reach)
+        missing = standing([*self._gaps, *shown], boundaries, name, names, above, reach)
         supposed = [
             *layout.supposed,
             *(of_values(name, rows) if spread is None else spread.told.supposed),

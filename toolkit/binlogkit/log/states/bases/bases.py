@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 BASE = "base"  # the code of gaps between a base and the log
+GapT = TypeVar("GapT", bound=Gap)
 _BEFORE_FILE = ("file_missing", "gtid_gap", "next_name")  # of gaps between a file and the last
 _START = 4  # of a log's first event
 _OPEN = "it is not known what was changed between the base and the first log"
@@ -264,7 +265,7 @@ def first_after(log: Streams, since: Since | None) -> tuple[int, int]:
     return first
 
 
-def after_base(gaps: Iterable[Gap], log: Streams, since: Since) -> list[Gap]:
+def after_base(gaps: Iterable[GapT], log: Streams, since: Since) -> list[GapT]:
     """The gaps in which something may be missing that the base does not hold."""
     numbers, first = {name: i for i, name in enumerate(log.files)}, first_after(log, since)
     return [

@@ -38,8 +38,10 @@ Record = dict[str, Any]  # an image, as in records of rows
 
 
 @dataclass(frozen=True, slots=True)
-class Contradiction:
+class Contradiction(Gap):
     """A row that was changed outside the log, or a table that was altered outside it.
+
+    For other answers it is a gap: changes are missing since the last fitting one.
 
     ``kind``: None for a table; ``key``: its key's columns, as in records; all columns where there
     is no key (``keyless``). ``known``: the last fitting change before, None without one or without
@@ -59,15 +61,41 @@ class Contradiction:
     cascades: bool
     keyless: bool = False
 
+    @classmethod
+    def of(
+        cls,
+        name: SourceTable,
+        kind: Break | None,
+        key: dict[str, Any],
+        known: Change | None,
+        since: Change,
+        shown: Change,
+        columns: dict[str, tuple[Any, Any]],
+        *,
+        cascades: bool = False,
+        keyless: bool = False,
+    ) -> Contradiction:
+        """With what it says as a gap."""
+        table, by = ".".join(name[1:]), ""
+        if kind is None:
+            at = f"{shown.file} at {shown.pos}"
+            told = f"{table}: it has other columns from {at} on, and no DDL that alters it"
+        else:
+            by = "" if known is None else f" by {known.file} at {known.pos}"
+            gone = f"was deleted{by}" if by else "was never inserted"
+            why = sentence(kind, columns, by, gone=gone, keyless=keyless)
+            told = f"{table} {listed(key)}: {why}"
+        if cascades:
+            told += ": a foreign key's cascade may have done it"
+        return cls(
+            UNLOGGED, since.file, since.pos, since.seq + 1, frozenset([table]), told,
+            name, kind, key, known, since, shown, columns, cascades, keyless,
+        )  # fmt: skip
+
     @property
     def table(self) -> str:
         """``db.table``."""
         return ".".join(self.name[1:])
-
-    def gap(self) -> Gap:
-        """As a gap for other answers: changes are missing since the last fitting one."""
-        since, tables = self.since, frozenset([self.table])
-        return Gap(UNLOGGED, since.file, since.pos, since.seq + 1, tables, self.sentence())
 
     def finding(self) -> Finding:
         """As a finding of ``verify``."""
@@ -75,22 +103,8 @@ class Contradiction:
         what = "row change" if self.kind is not None else "table map"
         place = Place(shown.file, shown.pos, gtid=shown.gtid, type=what)
         grade = Grade.NOTE if self.cascades else None
-        found = finding(UNLOGGED, place, self.sentence(), grade=grade)
-        return replace(found, tables=frozenset([self.table]))
-
-    def sentence(self) -> str:
-        """What was found."""
-        cascade = ": a foreign key's cascade may have done it" if self.cascades else ""
-        return self._told() + cascade
-
-    def _told(self) -> str:
-        if self.kind is None:
-            at = f"{self.shown.file} at {self.shown.pos}"
-            return f"{self.table}: it has other columns from {at} on, and no DDL that alters it"
-        since = "" if self.known is None else f" by {self.known.file} at {self.known.pos}"
-        gone = f"was deleted{since}" if since else "was never inserted"
-        told = sentence(self.kind, self.columns, since, gone=gone, keyless=self.keyless)
-        return f"{self.table} {listed(self.key)}: {told}"
+        found = finding(UNLOGGED, place, self.found, grade=grade)
+        return replace(found, tables=self.tables)
 
 
 def contradictions(log: Streams, checks: ImageChecks) -> Iterator[Contradiction]:
@@ -183,7 +197,7 @@ def _redefined(checks: ImageChecks) -> Iterator[Contradiction]:
     for checked in checks.checked.values():
         if checked.redefined is not None:
             since, shown = checked.redefined
-            yield Contradiction(checked.name, None, {}, since, since, shown, {}, False)
+            yield Contradiction.of(checked.name, None, {}, since, since, shown, {})
 
 
 def explains(cascaded: Iterable[Cascaded], found: Contradiction, columns: Container[str]) -> bool:
@@ -308,7 +322,16 @@ class _Again:
         values = {name: image.get(name) for name in key or image}
         place = None if known is None or not key else known[0]
         since = place or self._emptied(at) or at
-        cascades = self._cascades(since.seq, at.seq)
         self.found.append(
-            Contradiction(self._name, kind, values, place, since, at, columns, cascades, not key)
+            Contradiction.of(
+                self._name,
+                kind,
+                values,
+                place,
+                since,
+                at,
+                columns,
+                cascades=self._cascades(since.seq, at.seq),
+                keyless=not key,
+            )
         )

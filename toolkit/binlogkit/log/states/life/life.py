@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.point_in_time.findings import StateFinding
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.log.filter_warnings import UNKNOWN_TABLE, others
@@ -228,12 +229,12 @@ class _Looking:
 
     def _missing(
         self, names: list[TableId], above: list[str], tracked: set[str]
-    ) -> list[dict[str, Any]]:
+    ) -> list[StateFinding]:
         """Findings about gaps in which the row may have changed, also by foreign keys of the tables
         ``above``, and about changes outside the log."""
         told = [*above, *(".".join(name) for name in names)]
         gaps = [gap for gap in self._gaps if gap.concerns(told)]
-        return of_gaps([*gaps, *(found.gap() for found in self._shown(names, tracked))])
+        return of_gaps([*gaps, *self._shown(names, tracked)])
 
     def _shown(self, names: list[TableId], tracked: set[str]) -> Iterator[Contradiction]:
         for found in self._contradictions:
