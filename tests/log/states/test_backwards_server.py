@@ -241,7 +241,7 @@ def test_alters_that_keep_values(server: Server, url: str, tmp_path: Path) -> No
         history.run(
             "DROP DATABASE IF EXISTS u", "FLUSH BINARY LOGS", "CREATE DATABASE u CHARSET utf8mb4",
             "CREATE TABLE u.t (id INT PRIMARY KEY, v INT, w VARCHAR(9), i INT "
-            f"{'INVISIBLE' if hidden else ''}, KEY k (w))",
+            f"{'INVISIBLE' if hidden else ''}, KEY k (w))", "CREATE TABLE u.other (id INT)",
             "INSERT INTO u.t (id, v, w, i) VALUES (1, 1, 'a', 1), (2, 2, 'B', 2)",
         )  # fmt: skip
         history.mark()
@@ -254,6 +254,9 @@ def test_alters_that_keep_values(server: Server, url: str, tmp_path: Path) -> No
         found = back(log, history.marks[0], str(tmp_path / f"taken{number}"), Counter())
         state, wrong = found["u.t"]
         assert (wrong, state.determined) == ([], True), alter
+        mark = history.marks[0]
+        with pytest.raises(UsageError, match="no base has"):  # what was altered is not what is new
+            log.state("u.t", at=(mark.file, mark.pos), back_from=log.state("u.other"))
 
 
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])

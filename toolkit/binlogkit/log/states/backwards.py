@@ -127,9 +127,9 @@ class Back:
         log.one_history(set[str]().union(*met), f"{table} is")
         base = self._bases.of([names[-1]]).get(names[-1])
         layout = self._layout(names[-1])
-        if base is None and not any(b.concerns(n) for n in names for b in self._between(point)):
-            raise UsageError(f"no base has {'.'.join(names[-1])}: there is {self._bases.named()}")
         logged = history.oldest >= CASCADES_LOGGED
+        if base is None and self._whole(point, names[-1], logged):
+            raise UsageError(f"no base has {'.'.join(names[-1])}: there is {self._bases.named()}")
         above = self._above(names)
         until = reach.until
         if until is None:
@@ -185,6 +185,15 @@ class Back:
             definition=base.definition if base is not None and not altered else None,
             names=names,
         )
+
+    def _whole(self, point: Point, name: TableId, logged: bool) -> bool:
+        """Whether the table that has this name in the end was there all the way from the point."""
+        from binlogkit.analyses.point_in_time.findings import StateFindings
+
+        return way_back(
+            self._between(point), name, StateFindings(),
+            cascades_logged=logged, unknown=self._stops(),
+        ).whole  # fmt: skip
 
     def _stops(self) -> set[int]:
         """The places before which only the bases would define the tables."""
