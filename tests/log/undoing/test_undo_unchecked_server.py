@@ -33,6 +33,11 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (SELF.format("", " ON UPDATE SET NULL"),),
         ("INSERT INTO s VALUES (1, 1, 0)", "UPDATE s SET v = 2", "UPDATE s SET up = NULL"),
     ),
+    "a row whose TIME refers to a DATETIME": (
+        ("CREATE TABLE s (id DATETIME(3) PRIMARY KEY, up TIME, FOREIGN KEY (up) REFERENCES s "
+         "(id))",),
+        ("INSERT INTO s VALUES ('2024-01-01', NULL)",),
+    ),
     "two rows of each other": (
         ("CREATE TABLE s (id VARCHAR(9) PRIMARY KEY, up VARCHAR(9), FOREIGN KEY (up) REFERENCES s "
          "(id))",),

@@ -259,11 +259,13 @@ def _compared(array: pa.Array) -> pa.Array:
 
 
 def _same(one: Sequence[Cells], other: Sequence[Cells], every: Mask) -> Mask:
-    """Where all values of some columns are those of others."""
+    """Where all values of some columns are those of others, which may have another type: servers
+    let a TIME refer to a DATETIME."""
     rows = every if other else ~every
     for a, b in zip(one, other, strict=True) if other else ():
-        equal = pc.equal(_compared(a.array), _compared(b.array).cast(_compared(a.array).type))
-        rows = rows & np.array(equal.fill_null(False), np.bool_) & ~a.missing & ~b.missing
+        values = zip(*(_compared(x.array).to_pylist() for x in (a, b)), strict=True)
+        equal = np.array([x is not None and x == y for x, y in values], np.bool_)
+        rows = rows & equal & ~a.missing & ~b.missing
     return rows
 
 
