@@ -23,7 +23,8 @@ change touched another column, or a later change may have put its value back. A 
 there at one of the times, or had another key, is there or not as at the mark, or before the script,
 with cells of these times.
 
-A script that commits although changes were refused may leave these out as ``skip`` does.
+A script that commits although changes were refused may leave these out as ``skip`` does; where
+``cascade`` undid later changes of such a row nevertheless, it is as before one of these.
 
 A row is followed through changes of its key: one that gets its key back is compared with itself.
 """
@@ -153,13 +154,14 @@ def between(
         if any(o is None or o.create != table.create for o in olds) or not table.primary_key:
             continue
         said = [(m.pos, m.tables.get(name)) for m in since]
-        left = any(change.left for those in changes.values() for change in those)
-        amid = since if left else []
+        every = [change for those in changes.values() for change in those]
+        amid = since if any(change.left for change in every) else []
+        after = since if any(change.undone and change.later for change in every) else []
         rows = Rows(
             [keyed(t) for t in (*olds, table) if t is not None],
             table,
             [*completed(changes.get(name, ()), table, said)],
-            [t for m in since if m.step >= stop.step and (t := m.tables.get(name)) is not None],
+            [t for m in after if m.step >= stop.step and (t := m.tables.get(name)) is not None],
             [t for m in amid if m.step < stop.step and (t := m.tables.get(name)) is not None],
         )
         for text in rows.broken((mode, "skip") if rest else (mode,)):
@@ -169,8 +171,8 @@ def between(
 class Rows:
     """Rows of a table by their keys, at four ``times``: at the mark, after the changes, before the
     script and after it. ``changes``: in its events, since the mark; ``later``: the table at marks
-    after the changes, and right after them; ``amid``: at marks between them, if some are left
-    out."""
+    after the changes, and right after them, if later changes are undone; ``amid``: at marks between
+    them, if some are left out."""
 
     def __init__(
         self,
@@ -242,7 +244,9 @@ class Rows:
             return []
         rows = [c.after for c in self._left if c.after is not None]
         unlogged = [row for rows in self._amid if (row := rows.get(key)) is not None]
-        return [*(row for row in rows if key_of(row, self.table) == key), *unlogged]
+        keys = [key_of(row, self.table) for row in rows]
+        own = (row for row, k in zip(rows, keys, strict=True) if key in (k, self.since.now.get(k)))
+        return [*own, *unlogged]
 
     def _others(self, key: Key) -> list[Cells | None]:
         """A row before later changes that are undone as well, and where these may be unlogged."""
@@ -266,8 +270,10 @@ class Rows:
             return True
         left = self._rows_left(mode, key)
         if now is None:
-            went = mode == "skip" and any(
-                before == key != after for before, after in map(self._keys, self._left)
+            left_at = map(self._keys, self._left)
+            went = mode == "skip" and (
+                any(before == key != after for before, after in left_at)
+                or any(key not in rows for rows in self._amid)
             )
             return went or (mode == "merge" and None in old[::2] and old[0] != old[1])
         rows = [*left, old[2]] if left else []
@@ -276,7 +282,7 @@ class Rows:
             rows += [self.start[k] for k in came]
             rows += [*_promised("skip", *old, ()), *self._row(key)[::2]]
         return bool(rows) and all(
-            any(row is not None and row.get(c) == v for row in rows) for c, v in now.items()
+            any(row is not None and row.get(c, v) == v for row in rows) for c, v in now.items()
         )
 
 
@@ -287,7 +293,7 @@ def _promised(mode: str, start: Any, stop: Any, end: Any, later: Sequence[Any]) 
     if mode == "merge" and stop != end:
         return [end]
     if mode in ("skip", "merge"):
-        return [start, end]
+        return [start, end, *later]
     if mode == "refuse" and stop != end:
         return []
     return [start]

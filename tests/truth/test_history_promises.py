@@ -93,6 +93,29 @@ CASES: dict[str, tuple[str, list[Change], list[Row], bool]] = {
         [(2, 1, 1)], True,
     ),
     **{
+        f"merge leaves a row that {what}, as what is left out left it: {promised}": (
+            "merge+rest", changes, [(1, 1, 1), row], promised,
+        )
+        for what, changes, rows in (
+            ("moved since", [_change(1, None, (2, 0, 0), "left", later=False),
+                             _change(2, (2, 0, 0), (2, 5, 0), "undone", later=False),
+                             _change(9, (2, 5, 0), (3, 5, 0), "", later=True)],
+             [(3, 0, 0), (3, 7, 0)]),
+            ("no image has whole", [Change(1, None, {"id": 2, "w": 3}, False, False, True),
+                                    _change(2, (2, 0, 3), None, "undone", later=False)],
+             [(2, 0, 3), (2, 0, 7)]),
+        )
+        for row, promised in zip(rows, (True, False), strict=True)
+    },
+    **{
+        f"cascade leaves a change out, and undoes a later one: {promised}": (
+            "cascade+rest", [Change(1, None, {"v": 0, "w": 0}, False, False, True),
+                             _change(9, (0, 0, 0), (3, 0, 0), "undone", later=True)],
+            [row, (1, 1, 1)], promised,
+        )
+        for row, promised in (((0, 0, 0), True), ((0, 0, 7), False))
+    },
+    **{
         f"refuse leaves a row that moved, and {what} its key": (
             "refuse", [_change(1, None, (4, 0, 0), "undone", later=False),
                        _change(8, (1, 1, 1), (2, 1, 1), "", later=True),
@@ -113,7 +136,9 @@ def test_what_is_promised(what: str) -> None:
     times = [_played(begin, changes, until) for until in (0, 5, 10)]
     marks = [Mark("b", pos, {"t": _table(rows)}, pos)
              for pos, rows in zip((0, 5, 10), times, strict=True)]  # fmt: skip
-    broken = [*between(mode, marks, marks[0], marks[1], {"t": _table(after)}, {"t": changes})]
+    mode, rest = mode.removesuffix("+rest"), mode.endswith("+rest")
+    tables = {"t": _table(after)}
+    broken = [*between(mode, marks, marks[0], marks[1], tables, {"t": changes}, rest=rest)]
     assert (not broken) == promised, broken
 
 
@@ -129,5 +154,5 @@ def _played(rows: Sequence[Row], changes: Sequence[Change], until: int) -> list[
 
 
 def _row(cells: Cells) -> Row:
-    found, v, w = (cells[name] for name in _NAMES)
+    found, v, w = (cells.get(name, 0) for name in _NAMES)
     return found, v, w
