@@ -38,6 +38,10 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
          "(id))",),
         ("INSERT INTO s VALUES ('2024-01-01', NULL)",),
     ),
+    "rows of one another in a table that is emptied": (
+        (SELF.format("", ""), "INSERT INTO s VALUES (3, NULL, 0), (1, 3, 0), (2, 1, 0)"),
+        ("TRUNCATE s",),
+    ),
     "two rows of each other": (
         ("CREATE TABLE s (id VARCHAR(9) PRIMARY KEY, up VARCHAR(9), FOREIGN KEY (up) REFERENCES s "
          "(id))",),

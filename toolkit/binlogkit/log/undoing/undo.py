@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.analyses.point_in_time.codes import Flags, Integers
     from binlogkit.analyses.references import Reference
     from binlogkit.analyses.undoing.unchecked import Before
     from binlogkit.log.streams import Streams
@@ -164,6 +165,15 @@ class Selection:
             return None
         return rows_before(self._log, changes, self._references, self._wanted.sources, events)
 
+    def _unordered(self, emptied: Iterable[int]) -> Callable[[Integers], Flags]:
+        """Which changes, by ``seq``, the server made without comparing each row's references:
+        with foreign_key_checks off, and what emptied tables, whose rows may refer to one another.
+        """
+        import numpy as np
+
+        found = np.fromiter(emptied, np.int64)
+        return lambda seqs: self._off(seqs) | np.isin(seqs, found)
+
     def again(self) -> LogPlans:
         """Plans that make the changes again."""
         from binlogkit.analyses.point_in_time import read_boundaries
@@ -242,7 +252,7 @@ class Selection:
             referring=self._references if cascade else (),
             followed=children.followed,
             definitions=definitions,
-            off=self._off,
+            off=self._unordered(gone),
             there=self._before(children.changes, events) if cascade else None,
         )
         merge = mode == "merge"
