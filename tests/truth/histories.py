@@ -11,9 +11,9 @@ States (``state``, ``base``, ``back``). What a state determines is what SELECT s
 each row, and each cell that is not unknown; also a state that goes on from an earlier one, or back
 from a later one, with logs that begin there.
 
-Undo: as tests/truth/history_promises.py says. A script that writes a generated column, of which
-the log says nothing, and one that sets off a trigger which nothing passes are no faults. With
-``+units`` (by_transaction) all of a transaction is undone or nothing of it.
+Undo: as tests/truth/history_promises.py says. A script that writes a generated column, or against a
+foreign key, of which the logs say nothing, and one that sets off a trigger which nothing passes are
+no faults. With ``+units`` (by_transaction) all of a transaction is undone or nothing of it.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ _CODES = (1054, 1064)  # errors that no script may have: an unknown column, bad 
 _NO_TABLE = 1146
 _OWN_TABLE = 1442  # a trigger writes the table whose statement set it off
 _GENERATED = 3105  # a generated column is written, of which the script's verdict tells first
+_REFERENCES = (1451, 1452)  # a foreign key refuses, of which a log without its CREATE says nothing
 _VALUES = (1264, 1265, 1292, 1364, 1366, 1406)  # errors of what is written: no DELETE's own
 _NOT_RENAMED = (
     1025  # 5.7.22 drops what a copying ALTER TABLE should, and fails to add a foreign key
@@ -337,8 +338,9 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         return
     except pymysql.Error as error:
         code, *_, line = error.args
-        if code == _GENERATED:
-            notes[f"{name}: generated columns, which no log shows"] += 1
+        undefined = code in _REFERENCES and start.file != history.marks[0].file
+        if code == _GENERATED or undefined:
+            notes[f"{name}: generated columns or foreign keys, which the log does not show"] += 1
             return
         deleting = code in _VALUES and line.startswith("DELETE")
         known = code in (*_CODES, _NO_TABLE) and history.broken()

@@ -61,6 +61,9 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "an orphan that came and went": (
         (PARENT, CHILD.format("")), (*ORPHAN, "UPDATE c SET up = NULL", "DELETE FROM c"),
     ),
+    "an orphan that got another key": (
+        (PARENT, CHILD.format(""), *ORPHAN), (OFF, "UPDATE c SET id = 3", ON),
+    ),
     "a parent that went and came again": (
         (PARENT, CHILD.format(" ON DELETE CASCADE"), "INSERT INTO p VALUES (1)",
          "INSERT INTO c VALUES (1, 1)"),
@@ -138,6 +141,18 @@ def test_an_orphan_of_a_parent_with_another_name_since(
     assert story.undo()[-1] == "committed"
     assert story.run(f"SELECT * FROM {'p2' if 'p2' in later else 'p'}") == [(6,)]
     assert story.run("SELECT * FROM c3") == [(2, 5)]
+
+
+def test_an_orphan_that_is_not_known(server: Server, tmp_path: Path) -> None:
+    """The script says what the server would refuse where the log does not show who was there."""
+    story = Story(server, tmp_path, "unknown")
+    story.run(PARENT, CHILD.format(""), "SET binlog_format = STATEMENT")
+    story.run("INSERT INTO c SELECT 1, NULL", "SET binlog_format = ROW", *ORPHAN)
+    story.mark()
+    story.run("INSERT INTO p VALUES (5)")
+    assert story.undo()[-1] == "rolled back: foreign keys would refer to rows that are not there"
+    story.run("SET sql_log_bin = 0", "DELETE FROM c")
+    assert story.undo()[-1] == "committed"
 
 
 def test_a_parent_that_was_dropped(server: Server, tmp_path: Path) -> None:

@@ -390,7 +390,9 @@ class _Draft:
         table, seqs = table_of(batch), batch["seq"].to_numpy()
         files, positions = (batch[name].to_pylist() for name in ("file", "pos"))
         places = [*zip(files, positions, strict=True)]
-        return Statements(table, self.kind, self.old, self.new, self.set, self.where, seqs, places)
+        return Statements(
+            table, self.kind, self.facts.key, self.old, self.new, self.set, self.where, seqs, places
+        )
 
     def same(self) -> Iterator[tuple[str, Mask]]:
         """The columns that an update must leave as they are, and a server may set by itself."""

@@ -4,7 +4,8 @@ the end instead.
 InnoDB refuses to delete a row that refers to itself by a key without an action. Rows that were
 written with foreign_key_checks off may refer to a row that came later: undo takes that one back
 first, and the server would refuse, too. So it would where such a row was there before the row to
-which it refers: that one came later, and goes again.
+which it refers: that one came later, and goes again. An UPDATE of a row's primary key writes the
+row's entry in each index anew: InnoDB then looks for what the row refers to, as for a new one.
 """
 
 from __future__ import annotations
@@ -36,10 +37,12 @@ Values = Callable[[Reference, tuple[str, int]], Mapping[tuple[Any, ...], int] | 
 @dataclass(frozen=True, slots=True)
 class Before:
     """What rows held where references may dangle: the ``parents`` in the columns that are referred
-    to, the ``children`` in those that refer."""
+    to, the ``children`` in those that refer; ``many``: so many places that these were not asked
+    for."""
 
     parents: Values
     children: Values
+    many: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +72,11 @@ class Check:
 @dataclass(frozen=True, slots=True)
 class Statements:
     """Statements of one kind on a table: the rows as they find and leave them, and in which of them
-    a column is written or guards the row."""
+    a column is written or guards the row. ``key``: the columns by which rows are found."""
 
     table: TableId
     kind: str
+    key: Sequence[str]
     old: Mapping[str, Cells]
     new: Mapping[str, Cells]
     set: Mapping[str, Mask]
@@ -152,7 +156,10 @@ class Unchecked:
             own = key.child == key.parent and key.on_delete == NO_ACTION
             if own and made.kind == "delete":
                 needed |= _same(cells, _cells(made.old, key.columns), every)
-            stand, orphans = _all(made.where, cells, every), self._orphans(key, made, touched)
+            stand = _all(made.where, cells, every)
+            orphans, unsure = self._orphans(key, made, touched)
+            if (key.on_delete if made.kind == "delete" else key.on_update) == NO_ACTION:
+                needed |= unsure
             for count in np.unique(orphans).tolist():
                 rows = orphans == count
                 needs = (needed | (count > 0)) & touched & rows
@@ -162,27 +169,36 @@ class Unchecked:
         """Likewise where values are written that refer to rows."""
         for key in self.keys if made.kind != "delete" else ():
             cells = _cells(made.new, key.columns)
-            if key.child != made.table or not cells:
+            if key.child != made.table:
                 continue
             every = np.ones(len(made.seqs), np.bool_)
             touched = _any(made.set, key.columns, every)
+            if made.kind == "update":
+                moved = _any(made.set, made.key, every) & ~touched & ~_null(cells)
+                found = self._dangled(key, made, moved) if cells else (moved, moved)
+                needs = found[0] | found[1] if self.before is not None else ~every
+                yield Check(key, True, True), needs, [], every, needs
+            if not cells:
+                continue
             needed = touched & self._known(key, made.new, key.columns, made.seqs)
             dangled, unsure = self._dangled(key, made, touched & ~_null(cells))
             stand = _all(made.set, cells, every)
             yield Check(key, True), touched & ~dangled, cells, stand, needed | unsure
             yield Check(key, True, True), dangled, cells, every, dangled
 
-    def _orphans(self, key: Reference, made: Statements, touched: Mask) -> Integers:
-        """How many rows referred to the values that statements remove, before these came."""
-        found = np.zeros(len(touched), np.int64)
+    def _orphans(self, key: Reference, made: Statements, touched: Mask) -> tuple[Integers, Mask]:
+        """How many rows referred to the values that statements remove, before these came, and where
+        that is not known."""
+        found, unsure = np.zeros(len(touched), np.int64), np.zeros_like(touched)
         if self.before is None or not touched.any():
-            return found
+            return found, unsure
         values = _values(made.old, key.referenced)
         for row in np.flatnonzero(touched).tolist():
             there, value = self.before.children(key, made.places[row]), values[row]
+            unsure[row] = there is None and not self.before.many
             if there is not None and value is not None:
                 found[row] = there.get(value, 0)
-        return found
+        return found, unsure
 
     def _dangled(self, key: Reference, made: Statements, touched: Mask) -> tuple[Mask, Mask]:
         """Where the values that come back referred to nothing, and where that is not known."""

@@ -58,7 +58,8 @@ def rows_before(
     parents = {key: (key.parent, key.referenced) for key in keys}
     children = {key: (key.child, key.columns) for key in keys}
     rows = _Rows(log, sources, boundaries)
-    return Before(rows.values(goes, parents), rows.values(comes, children))
+    many = len(comes) > _PLACES
+    return Before(rows.values(goes, parents), rows.values(comes, children), many)
 
 
 def _places(batch: pa.RecordBatch, rows: Any) -> dict[_Place, int]:
