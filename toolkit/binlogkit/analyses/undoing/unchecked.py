@@ -89,11 +89,13 @@ class Statements:
 class Unchecked:
     """``keys``: the foreign keys at the end; ``values``: by key those that changes with
     foreign_key_checks off wrote or removed in its child, or removed in its parent, each with the
-    ``seq`` of the first; ``before``: what there was before the changes, where rows may dangle."""
+    ``seq`` of the first; ``before``: what there was before the changes, where rows may dangle;
+    ``emptied``: the tables that were emptied or dropped, each with the last ``seq``."""
 
     keys: Sequence[Reference] = ()
     values: Mapping[Reference, Mapping[tuple[Any, ...], int]] = field(default_factory=dict)
     before: Before | None = None
+    emptied: Mapping[TableId, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -102,6 +104,7 @@ class Unchecked:
         keys: Sequence[Reference],
         off: Callable[[Integers], Flags] | None,
         before: Before | None = None,
+        emptied: Mapping[TableId, int] | None = None,
     ) -> Unchecked:
         """``off``: which changes, by ``seq``, were made with foreign_key_checks off."""
         values: dict[Reference, dict[tuple[Any, ...], int]] = {}
@@ -127,7 +130,7 @@ class Unchecked:
                     for value, seq in rows:
                         if value is not None:
                             told[value] = min(seq, told.get(value, seq))
-        return cls(keys, values, before)
+        return cls(keys, values, before, emptied or {})
 
     def checks(self, made: Statements, followed: Followed) -> list[tuple[Check, Mask]]:
         """What the script must check in the end, of which statements; the others the server
@@ -139,9 +142,11 @@ class Unchecked:
         for check, touched, cells, stand, _ in sides:
             hit &= ~touched | _null(cells) | stand
             if made.kind == "update" and not check.written:
-                hit &= ~touched | (followed.by(check.key, made.seqs) == 0)
-        found = [(c, hit & touched & ~_null(cells)) for c, touched, cells, *_ in sides]
-        return [(check, rows) for check, rows in found if rows.any()]
+                found = followed.by(check.key, made.seqs)
+                stays = check.key.on_update == NO_ACTION  # none would follow, if any did
+                hit &= ~touched | (found == 0) | (stays & (found < 0))
+        each = [(c, hit & touched & ~_null(cells)) for c, touched, cells, *_ in sides]
+        return [(check, rows) for check, rows in each if rows.any()]
 
     def _removed(self, made: Statements) -> Iterable[tuple[Check, Mask, list[Cells], Mask, Mask]]:
         """Where values are removed that rows may refer to, and which are such that the server must
@@ -173,14 +178,13 @@ class Unchecked:
                 continue
             every = np.ones(len(made.seqs), np.bool_)
             touched = _any(made.set, key.columns, every)
-            if made.kind == "update":
+            if made.kind == "update" and self.before is not None:  # what it refers to may be gone
                 moved = _any(made.set, made.key, every) & ~touched & ~_null(cells)
-                found = self._dangled(key, made, moved) if cells else (moved, moved)
-                needs = found[0] | found[1] if self.before is not None else ~every
-                yield Check(key, True, True), needs, [], every, needs
+                yield Check(key, True, True), moved, [], every, moved
             if not cells:
                 continue
             needed = touched & self._known(key, made.new, key.columns, made.seqs)
+            needed |= touched & (made.seqs < self.emptied.get(key.parent, -1))
             dangled, unsure = self._dangled(key, made, touched & ~_null(cells))
             stand = _all(made.set, cells, every)
             yield Check(key, True), touched & ~dangled, cells, stand, needed | unsure
