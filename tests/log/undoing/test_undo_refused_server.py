@@ -61,6 +61,21 @@ def test_only_what_can_succeed_is_carried_out(server: Server, number: int, tmp_p
         assert str(tuple(story.run(query))) == rows
 
 
+@pytest.mark.parametrize("later", ["ADD PRIMARY KEY (a)", "MODIFY a INT NOT NULL"])
+def test_a_null_of_a_column_that_takes_none_since(
+    server: Server, later: str, tmp_path: Path
+) -> None:
+    story = Story(server, tmp_path, "filled")
+    story.run("CREATE TABLE n (a INT, b INT)", "INSERT INTO n VALUES (NULL, 1), (2, 2)")
+    story.mark()
+    story.run("DELETE FROM n", f"ALTER TABLE n {later}")
+    plans = story.log().undo(start_position=story.pos)
+    reasons = {plan["refused"] for plan in plans}
+    assert reasons == {"column a held NULL, and is NOT NULL since", None}
+    assert str(story.undo()[-1]).startswith("committed 1 statement; 1 change was refused")
+    assert story.run("SELECT * FROM n") == [(2, 2)]
+
+
 def test_a_transaction_is_refused_as_a_whole(server: Server, tmp_path: Path) -> None:
     """Where transactions are units, so is what depends on them."""
     story = Story(server, tmp_path, "whole")

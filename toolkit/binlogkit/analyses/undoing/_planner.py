@@ -23,13 +23,14 @@ from binlogkit.analyses.undoing.plans import (
     KEPT,
     NO_CHANGE,
     NOT_COMMITTED,
+    NOT_NULL,
     PLAN_SCHEMA,
     Chosen,
     PlanColumns,
     Reasons,
     no_texts,
 )
-from binlogkit.analyses.undoing.unchecked import Statements, Unchecked
+from binlogkit.analyses.undoing.unchecked import Statements, Unchecked, nulls
 from binlogkit.errors import UsageError, printable
 from binlogkit.frames.schema import OPS, beyond_ascii, table_of
 from binlogkit.frames.text_columns import Mask, Part, separated
@@ -109,7 +110,8 @@ class Planner:
     ``referring``: the foreign keys that refer to the table, by which statements could change or
     delete other rows unseen; ``blocked``: the changes that others depend on; ``unlabelled``: ENUM
     columns without an empty label; ``followed``: rows that are to go back with the table's;
-    ``unchecked``: the foreign keys that the server must not check for some statements.
+    ``unchecked``: the foreign keys that the server must not check for some statements; ``filled``:
+    columns that are NOT NULL in the end.
     """
 
     facts: Facts
@@ -123,6 +125,7 @@ class Planner:
     unlabelled: Container[str] = ()
     followed: Followed = field(default_factory=Followed)
     unchecked: Unchecked = field(default_factory=Unchecked)
+    filled: Container[str] = ()
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The plans of a batch as a frame."""
@@ -158,6 +161,7 @@ class Planner:
             skipped = there & ~reasons.none() & self.blocked.skipped
         draft = _Draft(self.facts, kind, old, new, reasons, every, forced)
         draft.unlabelled, draft.auto, draft.whole = self.unlabelled, ~every, ~every
+        draft.filled = self.filled
         if self.blocked is not None and self.blocked.mode == "merge" and kind == "update":
             draft.old, stands, draft.kept, draft.auto = self.blocked.merged(batch, old)
             computed = dict.fromkeys(self.facts.generated, every)  # also from what is kept
@@ -228,7 +232,8 @@ class _Draft:
 
     ``old``: the rows as the statements find them; ``new``: as they leave them; ``forced``: which of
     them are found by their keys alone; ``left_out``: what no condition compares; ``unlabelled``:
-    ENUM columns without an empty label, in which an empty text is the error value; ``stamps``:
+    ENUM columns without an empty label, in which an empty text is the error value; ``filled``:
+    columns that take no NULL; ``stamps``:
     columns added since, with ON UPDATE CURRENT_TIMESTAMP. Of the mode merge: ``left``: the cells
     that later changes left, which are not written; ``kept``: those of them that the change set;
     ``auto``: the rows in which it set others of them; ``whole``: those in which it set no others.
@@ -247,6 +252,7 @@ class _Draft:
     dropped: frozenset[str] = frozenset()
     stamps: Sequence[str] = ()
     unlabelled: Container[str] = ()
+    filled: Container[str] = ()
     left: Mapping[str, Mask] = field(default_factory=dict)
     kept: Mapping[str, Mask] = field(default_factory=dict)
     auto: Mask = field(init=False)
@@ -367,6 +373,9 @@ class _Draft:
         """Refuse values that are not known, and those that no server accepts."""
         self._refuse_unreadable(self.set, self.new)
         for column, rows in self.set.items():
+            if column in self.filled:
+                null = rows & nulls([self.new[column]])
+                self.reasons.add(null, f"column {printable(column)}{NOT_NULL}")
             if self.facts.kinds[column] != "enum":
                 continue
             values, error = self.new[column].array, None

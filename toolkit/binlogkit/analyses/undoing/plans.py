@@ -76,6 +76,7 @@ NO_CHANGE, NOT_COMMITTED = "no column changes", "its transaction was not committ
 #: Likewise in the mode merge.
 KEPT = "later changes set every column that it set"
 #: Likewise, after a column's name (reports/_literals.py says where that was tried).
+NOT_NULL = " held NULL, and is NOT NULL since"
 ERROR_VALUE = " held ENUM's error value (index 0), which no strict server takes"
 
 

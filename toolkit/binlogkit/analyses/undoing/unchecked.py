@@ -140,12 +140,12 @@ class Unchecked:
             return []
         hit = np.any([needed for *_, needed in sides], axis=0)
         for check, touched, cells, stand, _ in sides:
-            hit &= ~touched | _null(cells) | stand
+            hit &= ~touched | nulls(cells) | stand
             if made.kind == "update" and not check.written:
                 found = followed.by(check.key, made.seqs)
                 stays = check.key.on_update == NO_ACTION  # none would follow, if any did
                 hit &= ~touched | (found == 0) | (stays & (found < 0))
-        each = [(c, hit & touched & ~_null(cells)) for c, touched, cells, *_ in sides]
+        each = [(c, hit & touched & ~nulls(cells)) for c, touched, cells, *_ in sides]
         return [(check, rows) for check, rows in each if rows.any()]
 
     def _removed(self, made: Statements) -> Iterable[tuple[Check, Mask, list[Cells], Mask, Mask]]:
@@ -179,13 +179,13 @@ class Unchecked:
             every = np.ones(len(made.seqs), np.bool_)
             touched = _any(made.set, key.columns, every)
             if made.kind == "update" and self.before is not None:  # what it refers to may be gone
-                moved = _any(made.set, made.key, every) & ~touched & ~_null(cells)
+                moved = _any(made.set, made.key, every) & ~touched & ~nulls(cells)
                 yield Check(key, True, True), moved, [], every, moved
             if not cells:
                 continue
             needed = touched & self._known(key, made.new, key.columns, made.seqs)
             needed |= touched & (made.seqs < self.emptied.get(key.parent, -1))
-            dangled, unsure = self._dangled(key, made, touched & ~_null(cells))
+            dangled, unsure = self._dangled(key, made, touched & ~nulls(cells))
             stand = _all(made.set, cells, every)
             yield Check(key, True), touched & ~dangled, cells, stand, needed | unsure
             yield Check(key, True, True), dangled, cells, every, dangled
@@ -289,7 +289,7 @@ def _same(one: Sequence[Cells], other: Sequence[Cells], every: Mask) -> Mask:
     return rows
 
 
-def _null(cells: Sequence[Cells]) -> Mask:
+def nulls(cells: Sequence[Cells]) -> Mask:
     """Where one of the values is NULL, so that nothing refers to it."""
     found = []
     for one in cells:

@@ -104,7 +104,7 @@ def pieces(
     referring: Iterable[Reference] = (),
     followed: Followed = _NONE,
     blocked: Blocked | None = None,
-    definitions: Iterable[TableDefinition] = (),
+    definitions: Sequence[TableDefinition] = (),
     off: Callable[[Integers], Flags] | None = None,
     there: Before | None = None,
     backwards: bool,
@@ -129,6 +129,7 @@ def pieces(
         (d.db, d.table): {c.name for c in d.columns if c.labels and "" not in c.labels}
         for d in definitions
     }
+    filled = {(d.db, d.table): {c.name for c in d.columns if not c.nullable} for d in definitions}
     parts = [
         ((unknown_children or {}).get(_table(batch)), part, fate)
         for batch in batches
@@ -141,7 +142,7 @@ def pieces(
         facts, name = Facts.of(part.schema, None), _table(part)
         planner = Planner(
             facts.since(fate), part.schema, backwards, outcomes, fate, child, parents.get(name, ()),
-            blocked, no_empty.get(name, ()), followed, unchecked,
+            blocked, no_empty.get(name, ()), followed, unchecked, filled.get(name, ()),
         )  # fmt: skip
         found.append(Piece(part, planner.columns))
     found.append(_refused(refused, backwards))
