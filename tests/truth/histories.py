@@ -185,6 +185,11 @@ class History:
         names = names[names.index(first or self._first) :]
         return bk.open([str(self.server.copy_binlog(name, self.folder)) for name in names])
 
+    def outside(self) -> list[str]:
+        """The names of the tables that were altered outside the log."""
+        tables = self.marks[-1].tables
+        return [name for name, table in tables.items() if identity(table) in self.altered]
+
     def triggers(self) -> list[str]:
         """Those that there are."""
         return [str(row[0]) for row in self.server.query("SHOW TRIGGERS FROM h")]
@@ -338,9 +343,14 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         return
     except pymysql.Error as error:
         code, *_, line = error.args
-        undefined = code in _REFERENCES and start.file != history.marks[0].file
+        undefined = code in _REFERENCES and (
+            start.file != history.marks[0].file or bool(history.altered)
+        )
         if code == _GENERATED or undefined:
             notes[f"{name}: generated columns or foreign keys, which the log does not show"] += 1
+            return
+        if code in _CODES and any(f"`{table}`" in line for table in history.outside()):
+            notes[f"{name}: a table that was altered outside the log"] += 1
             return
         deleting = code in _VALUES and line.startswith("DELETE")
         known = code in (*_CODES, _NO_TABLE) and history.broken()

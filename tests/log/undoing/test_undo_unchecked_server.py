@@ -167,6 +167,20 @@ def test_a_parent_that_was_emptied(server: Server, tmp_path: Path) -> None:
     assert story.undo(table="c")[-1] == "committed"
 
 
+def test_a_key_of_a_row_that_refers_to_nothing_since(server: Server, tmp_path: Path) -> None:
+    """The mode merge keeps what the row refers to since."""
+    story = Story(server, tmp_path, "since")
+    story.run(PARENT, CHILD.format(""), "INSERT INTO c VALUES (1, NULL)")
+    story.mark()
+    start = story.pos
+    story.run("UPDATE c SET id = 2")
+    story.mark()
+    stop, story.pos = story.pos, start
+    story.run(OFF, "UPDATE c SET up = 5", ON)
+    assert story.undo(mode="merge", stop_position=stop)[-1] == "committed"
+    assert story.run("SELECT * FROM c") == [(1, 5)]
+
+
 def test_a_parent_that_was_dropped(server: Server, tmp_path: Path) -> None:
     """From 9.6 on the script compares references, and not with a table that is gone."""
     story = Story(server, tmp_path, "dropped")

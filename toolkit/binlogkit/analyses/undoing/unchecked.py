@@ -179,7 +179,7 @@ class Unchecked:
             every = np.ones(len(made.seqs), np.bool_)
             touched = _any(made.set, key.columns, every)
             if made.kind == "update" and self.before is not None:  # what it refers to may be gone
-                moved = _any(made.set, made.key, every) & ~touched & ~nulls(cells)
+                moved = _any(made.set, made.key, every) & ~touched
                 yield Check(key, True, True), moved, [], every, moved
             if not cells:
                 continue
