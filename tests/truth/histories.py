@@ -92,7 +92,8 @@ class History:
     ``settings``: of each session; ``altered``: the tables that were altered outside the log, which
     need not show it; ``every``: marks after each statement, not only where a step asks
     for one, and in the end; ``errors``: whether any error of the server in a script is a fault;
-    ``lost``: whether an ALTER TABLE that failed, and is not logged, took a foreign key (5.7).
+    ``lost``: whether an ALTER TABLE that failed, and is not logged, took a foreign key (5.7);
+    ``first``: its first log.
     """
 
     server: Server
@@ -110,7 +111,7 @@ class History:
         self._connect()
         for statement in ("DROP DATABASE IF EXISTS h", "FLUSH BINARY LOGS"):
             self.server.query(statement)
-        self._first = self.server.binlog_names()[-1]
+        self.first = self.server.binlog_names()[-1]
         self.server.query("CREATE DATABASE h CHARSET utf8mb4")
         self.session.select_db("h")
 
@@ -182,7 +183,7 @@ class History:
     def log(self, first: str = "") -> bk.Log:
         """Its logs, from one on."""
         names = self.server.binlog_names()
-        names = names[names.index(first or self._first) :]
+        names = names[names.index(first or self.first) :]
         return bk.open([str(self.server.copy_binlog(name, self.folder)) for name in names])
 
     def outside(self) -> list[str]:
@@ -343,9 +344,7 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         return
     except pymysql.Error as error:
         code, *_, line = error.args
-        undefined = code in _REFERENCES and (
-            start.file != history.marks[0].file or bool(history.altered)
-        )
+        undefined = code in _REFERENCES and (start.file != history.first or bool(history.altered))
         if code == _GENERATED or undefined:
             notes[f"{name}: generated columns or foreign keys, which the log does not show"] += 1
             return
