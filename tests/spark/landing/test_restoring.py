@@ -8,6 +8,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import InputError, SchemaError
+from binlogkit.log.index.part import parts_of
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit_fixtures import golden
 from tests.spark.landing.landings import land
@@ -49,6 +50,19 @@ def test_restored_changes_are_the_logs(case: golden.GoldenCase, tmp_path: Path) 
             mine.pop("seq"), theirs.pop("seq")
             assert str(mine) == str(theirs), table
     assert landing.transactions().equals(log.transactions(engine="pyarrow"))
+
+
+def test_transactions_of_a_log_in_segments_count_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = golden.case("8.0-row-full", "transactions")
+    monkeypatch.setattr(parts_of, "__kwdefaults__", {"segment": 4096, "counting": False})
+    land(case.path, tmp_path)
+    landing, log = Landing(tmp_path), bk.open(case.path)
+    assert any(len(part.segments) > 1 for part in landing.ledger.parts)
+    assert landing.transactions().equals(log.transactions(engine="pyarrow"))
+    found, expected = landing.state("bank.account"), log.state("bank.account")
+    assert [*found.batches()] == [*expected.batches()]
 
 
 def test_an_audit_of_what_landed_is_the_logs(tmp_path: Path) -> None:

@@ -64,7 +64,8 @@ class Ledger(Source):
         self.last_expired = last_expired(out)
         index = Index(out.local / LEDGER)
         self.parts = index.besides([], ["transactions", "unchecked"], later=True)
-        self.joined = Joined(self.parts, ReadOptions(on_damage="report"), happening=True)
+        reading = ReadOptions(on_damage="report")
+        self.joined = Joined(self.parts, reading, cuts=False, happening=True)
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
         self._spans = spans = read_journal(self.out)[2]
