@@ -62,6 +62,36 @@ def test_filters_mean_the_same(run: Run, tmp_path: Path, asked: tuple[str, ...])
     assert found.records
 
 
+def test_the_audit_is_the_logs(run: Run, tmp_path: Path) -> None:
+    """But for what only the logs can show, which is said."""
+    log = Path(shutil.copy(INCIDENT.binlogs[0], tmp_path))
+    lake = tmp_path / "lake"
+    land(log, lake)
+    wanted = run("audit", log, "--format", "jsonl").records
+    log.unlink()
+    found = run("audit", lake, "--format", "jsonl")
+    assert (found.status, found.err) == (
+        0, "note: no suspects, continuity, integrity of a landing: name its logs; the limits say "
+        "why\n"
+    )  # fmt: skip
+    lacking = {"suspects", "continuity", "integrity"}
+    said = {r["limit"] for r in found.records if r["section"] == "limits"}
+    assert lacking <= said
+    assert [r for r in found.records if r.get("limit") not in lacking and "sha256" not in r] == [
+        r for r in wanted if r["section"] not in lacking and "sha256" not in r
+    ]
+    page = tmp_path / "page.html"
+    assert run("audit", lake, "--html", page, "--table", "shop.orders").status == 0
+    assert "No integrity: no byte of the logs is read" in page.read_text("utf-8")
+    one = run("audit", lake, "--section", "by_table", "--format", "csv", "--op", "delete")
+    assert (one.status, one.err) == (0, "") and len(one.lines) > 1
+    told = run("audit", lake, "--section", "integrity")
+    assert (told.status, told.out) == (2, b"") and "no integrity of a landing" in told.complaint
+    done = run("audit", lake, "--html", page, "--mask", "shop.customers.city=drop")
+    assert (done.status, "--mask is not for a landing" in done.complaint) == (2, True)
+    assert b"No suspects" in run("audit", lake, "--all").out
+
+
 def test_transactions_do_not_expire(run: Run, tmp_path: Path) -> None:
     land(INCIDENT.path, tmp_path)
     before = run("transactions", tmp_path, "--format", "jsonl")
@@ -85,7 +115,6 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     land(log, lake)
     told = {
-        ("audit",): "it also counts what was rolled back",
         ("undo",): "it looks in all events for later changes",
         ("redo",): "it looks in all events for later changes",
         ("conform", "--against", "golden"): "it is about the logs' bytes",
@@ -98,9 +127,12 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
         done = run(command, lake, *more)
         assert done.status == 2
         assert f"{lake} is a landing: {why}" in done.complaint, command
-        assert f"Name its logs: {log}; state and transactions take the landing" in done.complaint
+        assert (
+            f"Name its logs: {log}; audit, state and transactions take the landing"
+            in done.complaint
+        )
     log.unlink()
-    assert "none of the 1 is where it was" in run("audit", lake).complaint
+    assert "none of the 1 is where it was" in run("verify", lake).complaint
     done = run("transactions", lake, "--where", "id=1")
     assert (done.status, "where asks for rows" in done.complaint) == (2, True)
     done = run("transactions", lake, "--schema", "x.sql")
@@ -108,7 +140,7 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
     assert json.loads(run("transactions", lake, "--format", "jsonl").lines[0])["tx"] == 0
     empty = tmp_path / "empty"
     assert run("land", INCIDENT.binlogs[0], "--out", empty, "--table", "shop.none").status == 2
-    assert "and a landing has none. Name the logs; state" in run("events", empty).complaint
+    assert "and a landing has none. Name the logs; audit" in run("events", empty).complaint
 
 
 def test_an_index_and_a_landing_have_folders_of_their_own(run: Run, tmp_path: Path) -> None:

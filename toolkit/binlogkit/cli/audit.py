@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
+    FILTERS,
     check_sections,
     filter_options,
     filters_of,
@@ -18,16 +20,21 @@ from binlogkit.cli.options import (
     open_input,
     output_of,
     output_options,
+    place_options,
 )
 from binlogkit.cli.pages import Page, page_of, page_options
+from binlogkit.cli.sources import landing_of, only
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.status import FINDINGS, WELL, note, status_of
+from binlogkit.cli.status import FINDINGS, WELL, gaps_of, note, status_of
+from binlogkit.errors import UsageError
 from binlogkit.log.audit import SECTION, SECTIONS
 
 if TYPE_CHECKING:
     from binlogkit.log import Log
     from binlogkit.log.audit import Audit
     from binlogkit.reports.model import Report
+    from binlogkit.reports.output import Output
+    from binlogkit.spark.landing import Landing
 
 #: Sections that the report does not have.
 _NOT_IN_REPORT = {"longest", "formats"}
@@ -58,6 +65,7 @@ _LINES = 60  # of the report on a terminal
     metavar="NAME",
     help=f"Only these sections (repeatable): {', '.join(SECTIONS)}.",
 )
+@place_options
 @click.option("--all", "whole", is_flag=True, help="On a terminal: the whole report.")
 @output_options
 def command(**arguments: Any) -> int:
@@ -66,21 +74,67 @@ def command(**arguments: Any) -> int:
 
     As a table it is a report to read, of which a terminal shows the beginning; in the other formats
     one record per row of every section. csv, parquet and arrow take one section at a time.
-    """
-    from binlogkit.reports.output import write_records
 
+    FILE may be a landing (`binlogkit land`): its folder, or with --ledger its URL. Its logs are not
+    needed. Suspects, continuity and integrity are of logs alone, and so are statement texts where
+    columns are masked: the limits say so.
+    """
     arrow_without_pandas()
     page = page_of(arguments, "section", "output_format", "output", "columns")
     output = output_of(arguments)
     sections, title = arguments.pop("section"), arguments.pop("title")
     lines = None if arguments.pop("whole") else _LINES
     check_sections(output, sections)
+    write = partial(_write, output=output, sections=sections, page=page, title=title, lines=lines)
+    landing = landing_of(arguments)
+    if landing is not None:
+        return _of_landing(landing, arguments, page, sections, title, write)
     log = open_input(arguments)
     filters = filters_of(arguments)
     page.find(log)
     audit = log.audit(**filters)
+    write(audit, lambda: _page(log, _masked(audit, page), title, page.chosen(filters), page))
+    found = FINDINGS if audit["integrity"].num_rows else WELL
+    return max(status_of(log, filters, nothing=not audit["by_table"].num_rows, losses=False), found)
+
+
+def _of_landing(
+    landing: Landing,
+    arguments: dict[str, Any],
+    page: Page,
+    sections: Sequence[str],
+    title: str | None,
+    write: Callable[..., None],
+) -> int:
+    """The audit of a landing's logs, without the logs."""
+    if page.masked:
+        raise UsageError("--mask is not for a landing: its own masks hold")
+    only(arguments, *FILTERS)
+    filters = filters_of(arguments)
+    audit = landing.audit(**filters)
+    for name in sections:
+        audit[name]  # those that it lacks
+    write(audit, lambda: report_of(audit, title, chosen=page.chosen(filters)))
+    if not sections:
+        note(f"no {', '.join(audit.lacking)} of a landing: name its logs; the limits say why")
+    return gaps_of(landing.ledger.joined.gaps)
+
+
+def _write(
+    audit: Audit,
+    page_of_it: Callable[[], Report],
+    *,
+    output: Output,
+    sections: Sequence[str],
+    page: Page,
+    title: str | None,
+    lines: int | None,
+) -> None:
+    """Write an audit, and its page if one is asked for."""
+    from binlogkit.reports.output import write_records
+
     if page.path is not None:
-        page.write(_page(log, _masked(audit, page), title, page.chosen(filters), page))
+        page.write(page_of_it())
     read = output.on_terminal and output.columns is None and _NOT_IN_REPORT.isdisjoint(sections)
     if output.format == "table" and (read or not sections):
         if page.path is None:
@@ -98,8 +152,6 @@ def command(**arguments: Any) -> int:
     for name in sections:
         if not audit[name].num_rows and not (read and name == "suspects"):  # which the report says
             note(f"no {name}" + _NOTHING.get(name, ""))
-    found = FINDINGS if audit["integrity"].num_rows else WELL
-    return max(status_of(log, filters, nothing=not audit["by_table"].num_rows, losses=False), found)
 
 
 def _page(log: Log, audit: Audit, title: str | None, chosen: str, page: Page) -> Report:
@@ -144,5 +196,5 @@ def report_of(audit: Audit, title: str | None, only: Sequence[str] = (), **more:
 
     shown = {name: table for name, table in audit.sections.items() if not only or name in only}
     if not only and len(audit.files) < 2:
-        del shown["continuity"]
+        shown.pop("continuity", None)
     return evidence_report(shown, title or "What this binary log shows", **more)

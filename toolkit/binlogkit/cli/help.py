@@ -102,7 +102,8 @@ _SECTIONS = {
         "despite_gaps", "despite_refused", "despite_triggers", "by_transaction", "made_again",
         "silence", "reconnect", "exclude", "mask_key", "compact", "matrix", "runner", "clock",
         "servers", "mysqlbinlog", "mark_each", "resume", "expected_only", "missing",
-        "program", "decoder", "allow_unjudged", "write_baseline", "title", "junit",
+        "program", "decoder", "allow_unjudged", "write_baseline", "title", "junit", "ledger",
+        "target_options",
     }),
     "How logs are read": frozenset({
         "schema", "schema_from", "keyring", "key_file", "storage_options", "storage_option",

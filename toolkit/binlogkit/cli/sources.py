@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 _BYTES = "it is about the logs' bytes, and a landing has none"
 #: Why commands have no answer from a landing.
 _WHY = {
-    "audit": "it also counts what was rolled back, and looks at each event, and a landing has "
-    "committed changes alone",
     "undo": "it looks in all events for later changes that depend on the chosen ones, and a "
     "landing has committed changes alone",
     **dict.fromkeys(("conform", "events", "explain", "verify"), _BYTES),
 }  # fmt: skip
 _WHY["redo"] = _WHY["undo"]
-_INSTEAD = "; state and transactions take the landing"
+_INSTEAD = "; audit, state and transactions take the landing"
 
 
 def landing_of(arguments: dict[str, Any]) -> Landing | None:

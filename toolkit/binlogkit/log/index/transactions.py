@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.fields.field import arrow_schema, to_table
-from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
+from binlogkit.frames.fields.ledger import BOUNDARY, INDEX, STATEMENT, TRANSACTION
 from binlogkit.frames.statements import Record, boundary_records
 from binlogkit.frames.wanted import wanted_transactions
 from binlogkit.log.index.joined import Joined, Position
@@ -77,6 +77,18 @@ def joined_statements(parts: Sequence[Part], joined: Joined, sources: Set[str]) 
         source = pa.repeat(pa.scalar(position.source, pa.string()), table.num_rows)
         table = table.set_column(0, schema.field("source"), source).cast(schema)
         found.append(table if position.seen is None else table.filter(_first(table, position.seen)))
+    return pa.concat_tables(found)
+
+
+def joined_changes(parts: Sequence[Part], joined: Joined) -> pa.Table:
+    """How many rows of which table each transaction changed, by operation: ``tx``, ``db``,
+    ``table``, ``op``, ``rows`` and ``bytes``; ``joined`` is not cut."""
+    names = ("tx", "db", "table", "op", "rows", "bytes")
+    schema = arrow_schema(INDEX["changes"])
+    found = [pa.schema([schema.field(name) for name in names]).empty_table()]
+    for position in joined.positions:
+        own = columns_of(parts[position.part].ledger, "changes", names)
+        found.append(own.set_column(0, "tx", pc.add(own["tx"], position.transactions)))
     return pa.concat_tables(found)
 
 

@@ -44,6 +44,7 @@ from binlogkit.spark.renames import follow, happened
 from binlogkit.spark.splits.commits import file_number
 
 _COLUMNS = (*NEEDED, "source", "xa")
+_TABLES = ("transactions", "changes", "statements", "unchecked")
 _REPEATED = {"source", "file", "end_file", "outcome", "resolved_file"}
 
 
@@ -63,7 +64,7 @@ class Ledger(Source):
         out.check_local()
         self.last_expired = last_expired(out)
         index = Index(out.local / LEDGER)
-        self.parts = index.besides([], ["transactions", "unchecked"], later=True)
+        self.parts = index.besides([], _TABLES, later=True)
         reading = ReadOptions(on_damage="report")
         self.joined = Joined(self.parts, reading, cuts=False, happening=True)
         if not self.parts:

@@ -33,6 +33,7 @@ from binlogkit.spark.landing.states import Changes, LandedStates
 from binlogkit.spark.landing.store import place_of
 
 if TYPE_CHECKING:
+    from binlogkit.log.audit import Audit
     from binlogkit.log.states.table_state import TableState
 
 
@@ -67,6 +68,16 @@ class Landing:
             file, pos = place_in(ledger.files, at)
             wanted = replace(wanted, at=(file, self._begin_of(file, pos)))
         return joined_transactions(ledger.parts, ledger.joined, wanted, ledger.files)
+
+    def audit(self, **filters: Unpack[FilterArgs]) -> Audit:
+        """Like ``log.audit()``, from the tables and the ledger; ``audit.lacking`` says which
+        sections only the logs can give.
+
+        ``filters``: but ``where``. UsageError.
+        """
+        from binlogkit.spark.landing.audit import audit_landing
+
+        return audit_landing(self, **filters)
 
     def _begin_of(self, file: str, pos: int) -> int:
         """Where the transaction begins that begins at a position or contains it."""

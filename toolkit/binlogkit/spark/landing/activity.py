@@ -1,0 +1,129 @@
+"""What an audit counts of a landing: the changes of its tables without their images.
+
+They are read file by file. What the ledger's transactions changed besides (they were rolled back,
+or their rows are not in the tables) is counted by the ledger: a row for each transaction, table and
+operation, at the place and time of the transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.frames.activity import Activity
+from binlogkit.frames.fields.field import names
+from binlogkit.frames.fields.rows import CHANGELOG
+from binlogkit.frames.flat_cells import own_name
+from binlogkit.frames.schema import batch_schema
+from binlogkit.log.index.transactions import joined_changes
+from binlogkit.rows.window import SEQ_SHIFT
+from binlogkit.spark.landing.numbering import BEFORE, of_files
+from binlogkit.spark.landing.reading import files, folders, read_file
+from binlogkit.spark.landing.restored import Restored
+from binlogkit.spark.landing.shape import landed_name
+
+if TYPE_CHECKING:
+    from binlogkit.spark.landing.restoring import Landing
+
+_OWN = frozenset(names(CHANGELOG))
+_GROUP = ["tx", "db", "table", "op"]
+_OF_TRANSACTION = (
+    "source", "file", "pos", "server_id", "gtid", "thread_id", "xid", "xa", "timestamp",
+    "commit_timestamp",
+)  # fmt: skip
+
+
+def activity(landing: Landing, transactions: pa.Table) -> pa.Table:
+    """The changes of all tables in log order (frames/activity.py), and whether they have
+    ``landed``; ``transactions``: all of the ledger."""
+    taken = Activity()
+    for table in landing.tables():
+        for batch in _landed(landing, table):
+            taken.take(batch)
+    landing.ledger.check_expired()
+    found = taken.finish()
+    others = _others(landing, transactions, found)
+    parts = [
+        one.append_column("landed", pa.repeat(pa.scalar(landed), len(one)))
+        for one, landed in ((found, True), (others.cast(found.schema), False))
+    ]
+    return _in_order(pa.concat_tables(parts), landing)
+
+
+def _landed(landing: Landing, table: str) -> Iterator[pa.RecordBatch]:
+    """The changes in a table's files, with no columns but those that some cell lacks."""
+    name, ledger = landed_name(table), landing.ledger
+    for folder in folders(landing.out, name):
+        schema, found = files(folder)
+        own = pa.schema([one for one in schema if one.name in _OWN])
+        for file in found:
+            rows = read_file(file, own)
+            odd = pc.unique(pc.struct_field(pc.list_flatten(rows["_cells"]), "column")).to_pylist()
+            columns = [pa.field(own_name(one), pa.null()) for one in odd]
+            one = Restored(name, rows, [], ledger.numbering, ledger.masks)
+            made = one.table(_events(one), batch_schema(columns))
+            yield from made.combine_chunks().to_batches()
+
+
+def _events(rows: Restored) -> np.ndarray[Any, Any]:
+    """Numbers of changes that are in log order, as a log has them: of the event, and of the row."""
+    *event, row = rows.places
+    order = np.lexsort([row, *event[::-1]])
+    begins = np.zeros(len(order), bool)
+    for part in event:
+        begins[1:] |= part[order][1:] != part[order][:-1]
+    found = np.empty(len(order), np.int64)
+    found[order] = (np.cumsum(begins) << SEQ_SHIFT) + row[order]
+    return found
+
+
+def _others(landing: Landing, transactions: pa.Table, landed: pa.Table) -> pa.Table:
+    """The changes of transactions that are not among those that have landed."""
+    ledger = landing.ledger
+    known = joined_changes(ledger.parts, ledger.joined)
+    known = known.filter(pc.is_in(known["tx"], transactions["tx"]))
+    there = landed.select([*_GROUP, "rows", "file", "pos", "inner", "end_pos"])
+    texts = [name for name, kind in zip(there.column_names, there.schema.types, strict=True)
+             if pa.types.is_dictionary(kind)]  # fmt: skip
+    for name in texts:
+        at = there.column_names.index(name)
+        there = there.set_column(at, name, there[name].cast(pa.string()))
+    size = pc.subtract(there["end_pos"], there["pos"])
+    event = there.append_column("size", size).group_by([*_GROUP, "file", "pos", "inner"])
+    sizes = event.aggregate([("rows", "sum"), ("size", "max")]).group_by(_GROUP)
+    sums = sizes.aggregate([("rows_sum", "sum"), ("size_max", "sum")])
+    both = known.join(sums, _GROUP, join_type="left outer")
+    missing = pc.subtract(both["rows"], pc.fill_null(both["rows_sum_sum"], 0))
+    lost = pc.subtract(both["bytes"], pc.fill_null(both["size_max_sum"], 0))
+    both = both.set_column(both.column_names.index("rows"), "rows", missing)
+    both = both.set_column(both.column_names.index("bytes"), "bytes", pc.max_element_wise(lost, 0))
+    both = both.filter(pc.greater(both["rows"], 0))
+    # The bytes of a transaction's table, in each of its rows: they are counted by place.
+    of_table = both.group_by(_GROUP[:3]).aggregate([("bytes", "sum")])
+    both = both.drop(["bytes"]).join(of_table, _GROUP[:3])
+    facts = transactions.select(["tx", *_OF_TRANSACTION])
+    both = both.join(facts, "tx", join_type="inner")
+    both = both.sort_by([(name, "ascending") for name in _GROUP])
+    columns = {name: both[name] for name in (*_OF_TRANSACTION, *_GROUP, "rows")}
+    columns["end_pos"] = pc.add(both["pos"], both["bytes_sum"])
+    size = len(both)
+    return pa.table([
+        columns.get(one.name, pa.repeat(0, size) if one.name in ("row", "seq") else pa.nulls(size))
+        for one in landed.schema
+    ], names=landed.schema.names)  # fmt: skip
+
+
+def _in_order(changes: pa.Table, landing: Landing) -> pa.Table:
+    """Changes in log order, numbered by it."""
+    changes = changes.unify_dictionaries().combine_chunks()
+    inner = np.asarray(changes["inner"].fill_null(BEFORE))
+    places = [np.asarray(changes["row"]), inner, np.asarray(changes["pos"])]
+    order = np.lexsort([*places, of_files(landing.ledger.numbers, changes["file"])])
+    at = changes.column_names.index("seq")
+    return changes.take(pa.array(order)).set_column(
+        at, changes.schema.field(at), pa.array(np.arange(len(order)))
+    )
