@@ -92,6 +92,19 @@ def test_the_audit_is_the_logs(run: Run, tmp_path: Path) -> None:
     assert b"No suspects" in run("audit", lake, "--all").out
 
 
+def test_a_life_is_the_logs(run: Run, tmp_path: Path) -> None:
+    land(INCIDENT.path, tmp_path)
+    asked = ("--table", "shop.orders", "--key", "150")
+    for more in (("--format", "jsonl"), ("--format", "table"), ("--key-columns", "id")):
+        found, wanted = (run("life", one, *asked, *more) for one in (tmp_path, *INCIDENT.binlogs))
+        assert (found.status, found.out, found.err) == (wanted.status, wanted.out, wanted.err)
+        assert len(found.lines) > 1
+    done = run("life", tmp_path, *asked, "--schema", "x.sql")
+    assert (done.status, "--schema is not for a landing" in done.complaint) == (2, True)
+    none = run("life", tmp_path, "--table", "shop.orders", "--key", "987654")
+    assert (none.status, "No change that counts" in none.err) == (0, True)
+
+
 def test_transactions_do_not_expire(run: Run, tmp_path: Path) -> None:
     land(INCIDENT.path, tmp_path)
     before = run("transactions", tmp_path, "--format", "jsonl")
@@ -121,14 +134,14 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
         ("verify",): "it is about the logs' bytes",
         ("events",): "it is about the logs' bytes",
         ("rows",): "rows reads logs",
-        ("life", "--table", "shop.orders", "--key", "1"): "life reads logs",
+        ("diff", "--table", "shop.orders", "--from", "x:1"): "diff reads logs",
     }
     for (command, *more), why in told.items():
         done = run(command, lake, *more)
         assert done.status == 2
         assert f"{lake} is a landing: {why}" in done.complaint, command
         assert (
-            f"Name its logs: {log}; audit, state and transactions take the landing"
+            f"Name its logs: {log}; audit, life, state and transactions take the landing"
             in done.complaint
         )
     log.unlink()

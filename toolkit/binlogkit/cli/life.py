@@ -14,10 +14,12 @@ from binlogkit.cli.options import (
     open_input,
     output_of,
     output_options,
+    place_options,
 )
+from binlogkit.cli.sources import landing_of, only
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.state import tell_state
-from binlogkit.cli.status import ENDS, FINDINGS, note_index, status_of
+from binlogkit.cli.status import ENDS, FINDINGS, WELL, note_index, status_of
 from binlogkit.frames.fields.rows import LIFE
 from binlogkit.rows.filters import written_table_name
 
@@ -40,32 +42,42 @@ _VIEW = (
 )
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @index_option
+@place_options
 @output_options
 def command(**arguments: Any) -> int:
     """One record per change of a row, in log order, and per DDL of its table in between.
 
     The row is followed through changes of its key, forwards and back. Text in keys is compared by
-    its bytes, whatever the collation.
+    its bytes, whatever the collation. FILE may be a landing (`binlogkit land`): its folder, or with
+    --ledger its URL. Its answer is that of its logs, which are not needed.
     """
     from binlogkit.reports.changes import with_changes
     from binlogkit.reports.output import parse_columns, write_records
 
     arrow_without_pandas()
-    output = output_of(arguments)
-    log = open_input(arguments)
-    given = {k: v for k, v in arguments.items() if v is not None}
-    if "key_columns" in given:
-        given["key_columns"] = parse_columns(given["key_columns"])
-    found = log.life(**given)
+    output, status = output_of(arguments), WELL
+    if arguments["key_columns"] is not None:
+        arguments["key_columns"] = parse_columns(arguments["key_columns"])
+    landing = landing_of(arguments)
+    if landing is not None:
+        only(arguments, "table", "key", "key_columns")
+        given = {name: arguments[name] for name in ("table", "key", "key_columns")}
+        found, several = landing.life(**given), len(landing.ledger.files) > 1
+    else:
+        log = open_input(arguments)
+        found = log.life(**{k: v for k, v in arguments.items() if v is not None})
+        several = len(log.carriers) > 1
     name = written_table_name(*found.table)
-    view = ["file"] * (len(log.carriers) > 1) + [*_VIEW] + ["unknown"] * bool(found.unknown_cells)
+    view = ["file"] * several + [*_VIEW] + ["unknown"] * bool(found.unknown_cells)
     records, declared = with_changes(found.records(), LIFE, output, _words)
     write_records(records, output, declared=declared, view=view)
-    status = status_of(log, notes=ENDS, tables=found.names)
-    note_index(log)
+    if landing is None:
+        status = status_of(log, notes=ENDS, tables=found.names)
+        note_index(log)
     wrong = [f"{found.unknown_cells} columns of these changes are not known"]
     wrong *= bool(found.unknown_cells)
-    tell_state(name, found.findings.to_pylist(), wrong, found.assumes)
+    gaps = landing is not None  # which of logs are reported with the logs
+    tell_state(name, found.findings.to_pylist(), wrong, found.assumes, gaps=gaps)
     return status if found.determined else FINDINGS
 
 

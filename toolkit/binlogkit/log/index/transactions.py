@@ -93,16 +93,24 @@ def joined_changes(parts: Sequence[Part], joined: Joined) -> pa.Table:
 
 
 def joined_boundaries(
-    parts: Sequence[Part], joined: Joined, sources: Set[str], files: Sequence[str]
+    parts: Sequence[Part],
+    joined: Joined,
+    sources: Set[str],
+    files: Sequence[str],
+    *,
+    bare: bool = False,
 ) -> pa.Table | None:
     """The boundaries in these servers' logs, of all if none is named, in log order; None: the index
     lacks statement texts.
 
-    ``joined`` with ``happened``; ``files``: the names of all logs.
+    ``joined`` with ``happened``; ``files``: the names of all logs; ``bare``: texts that the index
+    lacks are empty.
     """
     statements = joined_statements(parts, joined, frozenset())
     if statements is None:
-        return None
+        if not bare:
+            return None
+        statements = to_table([], STATEMENT)
     places = zip(*(statements.column(n).to_pylist() for n in ("file", "pos", "inner")), strict=True)
     texts = dict(zip(places, statements.column("query").to_pylist(), strict=True))
     table = joined_transactions(parts, joined, Filters(), files)

@@ -30,7 +30,7 @@ from binlogkit.log.states.doubts import (
 )
 from binlogkit.log.states.gaps import Reach, assumed
 from binlogkit.log.states.history import History, TableFacts
-from binlogkit.log.states.images.contradictions import Contradiction, explains, unlogged
+from binlogkit.log.states.images.contradictions import Contradiction, explains
 from binlogkit.log.states.places import Logs
 from binlogkit.log.states.point import Point, TableArgs
 from binlogkit.log.states.reached import reached
@@ -167,7 +167,7 @@ class States:
                 for replaying in follow.get(name, ()):
                     replaying.take([batch])
             gaps = log.gaps
-            self._contradictions = list(unlogged(log, reading.images, gaps))
+            self._contradictions = reading.unlogged(gaps)
         if since is not None:
             self._contradictions = after_base(self._contradictions, log, since)
             found = base_gaps(log, since, reading.history, reading.transactions)

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.log.states.bases.bases import Bases, Since
+    from binlogkit.log.states.images.contradictions import Contradiction
     from binlogkit.log.streams import Streams
     from binlogkit.rows.reading import Reading
-    from binlogkit.rows.schema import TableDefinition
+    from binlogkit.rows.schema import Supposition, TableDefinition
+    from binlogkit.rows.soundness import Gap
     from binlogkit.rows.window import Window
 
 _NOT_KNOWN = (1 << 63) - 1  # after all changes
@@ -63,7 +65,29 @@ class Source(ABC):
         """Which changes, by ``seq``, were made with foreign_key_checks off."""
 
 
-class StateReading(Source):
+class RowSource(Source):
+    """What a row's life is computed from; ``suppositions``, ``gaps``: of what was read;
+    ``assumes``: what its answers assume besides what no log shows."""
+
+    assumes: tuple[str, ...] = ()
+    suppositions: Sequence[Supposition]
+    gaps: list[Gap]
+
+    @abstractmethod
+    def rows(self, tables: Iterable[str] | None) -> Iterator[tuple[TableId, pa.RecordBatch]]:
+        """The changes of tables, of all if None, in log order per table."""
+
+    @abstractmethod
+    def happened(self) -> pa.Table:
+        """The boundaries as a frame, numbered as :attr:`boundaries` are."""
+
+    @abstractmethod
+    def unlogged(self, gaps: Sequence[Gap]) -> list[Contradiction]:
+        """What the rows that were read last show to be changed outside the log, unless ``gaps``
+        explain it."""
+
+
+class StateReading(RowSource):
     """A log's ledger, for states of ``tables``, of all if None; :meth:`rows` reads their rows.
 
     Which transactions count is only known at a log's end (XA, RENAME, ALTER): so the ledger is read
@@ -126,6 +150,26 @@ class StateReading(Source):
             yield name, batch
         if log.unreadable is not None:
             raise log.unreadable
+
+    @property
+    def suppositions(self) -> Sequence[Supposition]:  # type: ignore[override]
+        """See :class:`RowSource`."""
+        return self._log.suppositions
+
+    @property
+    def gaps(self) -> list[Gap]:  # type: ignore[override]
+        """See :class:`RowSource`."""
+        return self._log.gaps
+
+    def happened(self) -> pa.Table:
+        """See :class:`RowSource`."""
+        return self.history.table()
+
+    def unlogged(self, gaps: Sequence[Gap]) -> list[Contradiction]:
+        """See :class:`RowSource`."""
+        from binlogkit.log.states.images.contradictions import unlogged
+
+        return list(unlogged(self._log, self.images, gaps))
 
     def partial(self, name: TableId) -> int:
         """See :class:`Source`."""

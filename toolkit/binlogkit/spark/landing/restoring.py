@@ -6,12 +6,12 @@ follows from the ledger beside it. The logs are not needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,7 @@ from binlogkit.spark.landing.store import place_of
 
 if TYPE_CHECKING:
     from binlogkit.log.audit import Audit
+    from binlogkit.log.states.life.life import RowLife
     from binlogkit.log.states.table_state import TableState
 
 
@@ -110,6 +111,15 @@ class Landing:
         UsageError: no log has that name.
         """
         return LandedStates(self.ledger, self.whole(), table, at).state()
+
+    def life(self, table: str, key: Any, *, key_columns: Sequence[str] | None = None) -> RowLife:
+        """One row's life, as ``log.life()`` tells it: its changes and the table's DDL between them.
+
+        Errors: those of :meth:`state`; UsageError, also of a table without a key.
+        """
+        from binlogkit.spark.landing.life import landed_life
+
+        return landed_life(self, table, key, key_columns)
 
     def whole(self) -> Changes:
         """The changes of tables, each time the same ones read once."""

@@ -82,6 +82,15 @@ class LandedStates(States):
         after = transactions.filter(touching(transactions, [".".join(n) for n in wanted.tables]))
         if reach.counted.issuperset(after["tx"].to_pylist()):
             return []
+        known = self._all_shown(wanted)
+        return [one for one in known if not reach.holds(one.shown.file, one.shown.pos)]
+
+    def shown(self) -> list[Contradiction]:
+        """The changes of the table outside the logs that images show."""
+        return self._all_shown(self._wanted(self._points[0], written_table_name(*self.name)))
+
+    def _all_shown(self, wanted: Wanted) -> list[Contradiction]:
+        ledger = self._ledger
         names = [one for one in wanted.tables if ledger.has(one)]
         key = self._layout(wanted.table.name, self.reach(Point(ledger, {}))).key
         to_end = replace(wanted, table=replace(wanted.table, columns=None, key=key))
@@ -90,8 +99,7 @@ class LandedStates(States):
         if not broken:
             return []
         found = of_replay(self._here(names, None), broken, ledger.boundaries)
-        known = unexplained(found, self._gaps)
-        return [one for one in known if not reach.holds(one.shown.file, one.shown.pos)]
+        return list(unexplained(found, self._gaps))
 
     def _changes(self, names: Sequence[TableId]) -> Any:
         self._ledger.refuse_waiting(names)

@@ -15,7 +15,7 @@ from binlogkit.log.filter_warnings import UNKNOWN_TABLE, others
 from binlogkit.log.states.doubts import doubt, doubts_of, noted, of_gaps, with_more
 from binlogkit.log.states.forwards import full_name, transactional_of
 from binlogkit.log.states.gaps import assumed
-from binlogkit.log.states.images.contradictions import Contradiction, unlogged
+from binlogkit.log.states.images.contradictions import Contradiction
 from binlogkit.log.states.life.events import FROM_BATCH, changes_in, doubtful, written
 from binlogkit.log.states.point import TableArgs
 from binlogkit.overview import Overview, Overviewed, yes_or_no
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.identity import Identity
     from binlogkit.analyses.point_in_time.lives import Lives, Step
     from binlogkit.log.states.life.reading import Candidates, Kept
+    from binlogkit.log.states.places import Logs
+    from binlogkit.log.states.reading import RowSource
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
@@ -103,29 +105,35 @@ def life_of(
     log: Streams, table: str, value: Any, key_columns: Sequence[str] | None, how: TableArgs
 ) -> RowLife:
     """See :meth:`Log.life`."""
-    return _Looking(log, table, value, key_columns, how).life()
+    from binlogkit.log.states.reading import StateReading
+
+    check_key(key_columns)
+    reading = StateReading(log, [table], frozenset(texts("source", how.get("source"))))
+    return Looking(log, reading, table, value, key_columns, how.get("transactional")).life()
 
 
-class _Looking:
-    """A log read for one row."""
+def check_key(columns: Sequence[str] | None) -> None:
+    """UsageError: the columns of a key are given as one text."""
+    if isinstance(columns, str):
+        raise UsageError(f"key_columns is a list of names, not {columns!r}")
+
+
+class Looking:
+    """Logs read for one row; ``reading``: of them."""
 
     def __init__(
         self,
-        log: Streams,
+        log: Logs,
+        reading: RowSource,
         table: str,
         value: Any,
         key_columns: Sequence[str] | None,
-        how: TableArgs,
+        transactional: bool | None = None,
     ) -> None:
-        from binlogkit.log.states.reading import StateReading
-
-        if isinstance(key_columns, str):
-            raise UsageError(f"key_columns is a list of names, not {key_columns!r}")
-        self._log, self._value, self._columns = log, value, key_columns
-        self._sources = frozenset(texts("source", how.get("source")))
-        self._reading = StateReading(log, [table], self._sources)
-        self._name = full_name(self._reading.history, table)
-        self._transactional = how.get("transactional")
+        self._log, self._reading = log, reading
+        self._value, self._columns = value, key_columns
+        self._name = full_name(reading.history, table)
+        self._transactional = transactional
 
     def life(self) -> RowLife:
         """The answer."""
@@ -176,7 +184,7 @@ class _Looking:
                 findings.add(kind, boundary.file, boundary.pos)
         if gathered.without:
             findings.add("key_missing", times=gathered.without)
-        supposed = [*layout.supposed, *self._log.suppositions]
+        supposed = [*layout.supposed, *reading.suppositions]
         more = doubts_of(layout, history, counted, supposed)
         more += self._missing(names, above, tracked)
         if not rows:
@@ -189,7 +197,7 @@ class _Looking:
             key,
             pa.Table.from_pylist([written(row) for row in rows], schema=arrow_schema(LIFE)),
             with_more(findings.table(), more),
-            assumed(self._log, history.version),
+            (*reading.assumes, *assumed(self._log, history.version)),
             frozenset(names),
         )
 
@@ -209,8 +217,8 @@ class _Looking:
         from binlogkit.log.states.life.reading import Candidates
 
         gathered = self._gathered(identity, Candidates(self._value))
-        self._gaps = self._log.gaps
-        self._contradictions = list(unlogged(self._log, self._reading.images, self._gaps))
+        self._gaps = self._reading.gaps
+        self._contradictions = self._reading.unlogged(self._gaps)
         if gathered.complete:
             return gathered
         tracked = gathered.keys_tracked(self._numbers, self._undone)
@@ -249,7 +257,7 @@ class _Looking:
     ) -> list[dict[str, Any]]:
         from binlogkit.analyses.point_in_time.lives import in_order
 
-        told = {row["seq"]: row for row in self._reading.history.table().to_pylist()}
+        told = {row["seq"]: row for row in self._reading.happened().to_pylist()}
         mine = [b for b in happened if identity.happens(b)]
         changes: list[Step] = [
             (seq, partial(lives.change, record, was, now, names))

@@ -1,0 +1,93 @@
+"""The life of a row of a landed table: the logs' own, from what has landed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.constants import TableId
+from binlogkit.frames.schema import supposed_of
+from binlogkit.log.index.transactions import joined_boundaries
+from binlogkit.log.states.life.life import Looking, RowLife, check_key
+from binlogkit.log.states.reading import RowSource
+from binlogkit.spark.landing.shape import landed_name
+from binlogkit.spark.landing.states import LandedStates
+
+if TYPE_CHECKING:
+    from binlogkit.log.states.images.contradictions import Contradiction
+    from binlogkit.rows.schema import Supposition
+    from binlogkit.rows.soundness import Gap
+    from binlogkit.spark.landing.restoring import Landing
+
+
+def landed_life(
+    landing: Landing, table: str, value: Any, key_columns: Sequence[str] | None
+) -> RowLife:
+    """See :meth:`binlogkit.spark.landing.Landing.life`."""
+    check_key(key_columns)
+    reading = _LandedRows(landing, table)
+    return Looking(landing.ledger, reading, table, value, key_columns).life()
+
+
+class _LandedRows(RowSource):
+    """A landing as the source of a row's life."""
+
+    def __init__(self, landing: Landing, table: str) -> None:
+        ledger = landing.ledger
+        # They refuse what has not landed, and a key that is masked.
+        self._states = LandedStates(ledger, landing.whole(), table, None)
+        self._landing, self._name = landing, landed_name(table)
+        self._shown: list[Contradiction] | None = None
+        self.assumes = self._states.assumes
+        self.history, self.given = ledger.history, ledger.given
+        self.transactions, self.boundaries = landing.transactions(), ledger.boundaries
+        self.gaps = ledger.gaps
+        self.suppositions: list[Supposition] = []
+
+    @property
+    def unchecked(self) -> Callable[[Integers], Flags]:
+        """See :class:`Source`."""
+        return self._landing.ledger.unchecked
+
+    def rows(self, tables: Iterable[str] | None) -> Iterator[tuple[TableId, pa.RecordBatch]]:
+        """See :class:`RowSource`."""
+        names = [landed_name(table) for table in tables or ()]
+        ledger = self._landing.ledger
+        ledger.refuse_waiting(names)
+        there = [name for name in names if ledger.has(name)]
+        if self._shown is None:
+            self._shown = self._states.shown() if ledger.has(self._name) else []
+        found: dict[str, Supposition] = {}
+        for batch in self._landing.batches(self._landing.ordered(there, whole=True)):
+            name = batch["db"][0].as_py(), batch["table"][0].as_py()
+            for image in ("before", "after"):
+                found |= {str(one): one for one in supposed_of(name, batch[image])}
+            yield name, batch
+        self.suppositions = [*found.values()]
+
+    def happened(self) -> pa.Table:
+        """See :class:`RowSource`."""
+        ledger = self._landing.ledger
+        told = joined_boundaries(ledger.parts, ledger.joined, frozenset(), ledger.files, bare=True)
+        assert told is not None
+        numbers = {
+            _place(b.file, b.pos, b.inner, *b.name, b.action): b.seq for b in self.boundaries
+        }
+        columns = ("file", "pos", "inner", "db", "table", "action")
+        places = zip(*(told[name].to_pylist() for name in columns), strict=True)
+        seqs = pa.array([numbers.get(_place(*place)) for place in places], pa.int64())
+        at = told.column_names.index("seq")
+        return told.set_column(at, told.schema.field(at), seqs).filter(seqs.is_valid())
+
+    def unlogged(self, gaps: Sequence[Gap]) -> list[Contradiction]:  # noqa: ARG002
+        """See :class:`RowSource`."""
+        return self._shown or []
+
+
+def _place(*place: Any) -> tuple[Any, ...]:
+    """A boundary's place and name, which distinguish it."""
+    file, pos, inner, db, table, action = place
+    return file, pos, inner, db or "", table or "", str(action)
