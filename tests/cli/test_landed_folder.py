@@ -11,6 +11,8 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import UsageError
+from binlogkit.spark.landing.terms import Terms
+from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
 from tests.cli.conftest import Ran
 from tests.spark.landing.landings import land
@@ -105,6 +107,53 @@ def test_a_life_is_the_logs(run: Run, tmp_path: Path) -> None:
     assert (none.status, "No change that counts" in none.err) == (0, True)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        (),
+        ("--table", "bank.account", "--op", "update"),
+        ("--table", "bank.account", "--where", "id=3"),
+        ("--table", "bank.account", "--where", "id=987654"),
+        ("--minutes", "--columns", "file,minute,table,rows"),
+    ],
+    ids=" ".join,
+)
+def test_which_logs_touched_a_row_is_the_index(
+    run: Run, tmp_path: Path, asked: tuple[str, ...]
+) -> None:
+    """Also where a table does not land, and where the logs are gone."""
+    case, lake, index = CASES[0], tmp_path / "lake", tmp_path / "index"
+    logs = [shutil.copy(path, tmp_path) for path in case.binlogs]
+    assert run("land", *logs, "--out", lake, "--exclude-table", "bank.ledger").status == 0
+    assert run("index", *logs, "--out", index).status == 0
+    for log in logs:
+        Path(log).unlink()
+    found, wanted = (
+        run("touched", one, *asked, "--format", "jsonl").records for one in (lake, index)
+    )
+    for record in (*found, *wanted):
+        record.pop("read_at", None)
+    assert found == wanted and bool(found) == ("id=987654" not in asked)
+
+
+def test_touched_behind_masks(run: Run, tmp_path: Path) -> None:
+    """Counts, but no keys: whatever it is asked, no log is left out or named for nothing."""
+    lake = tmp_path / "lake"
+    land(INCIDENT.path, lake, Terms(masks=parse_masks(["shop.customers.name=drop"], None)))
+    told = run("touched", lake, "--table", "shop.orders", "--where", "id=150")
+    assert (told.status, told.out) == (2, b"")
+    assert "keeps no keys of rows, since columns are masked: leave out where" in told.complaint
+    assert len(run("touched", lake, "--format", "jsonl").records) > 4
+    other = tmp_path / "other"
+    land(INCIDENT.path, other)
+    assert run("touched", other, "--where", "id=150").status == 0
+    assert run("erase", other, "--row", "shop.customers", "id=2").status == 0
+    told = run("touched", other, "--where", "id=150")
+    assert (told.status, "since rows were erased" in told.complaint) == (2, True)
+    told = run("touched", tmp_path, "--ledger", tmp_path / "none")
+    assert told.status == 2
+
+
 def test_transactions_do_not_expire(run: Run, tmp_path: Path) -> None:
     land(INCIDENT.path, tmp_path)
     before = run("transactions", tmp_path, "--format", "jsonl")
@@ -141,7 +190,7 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
         assert done.status == 2
         assert f"{lake} is a landing: {why}" in done.complaint, command
         assert (
-            f"Name its logs: {log}; audit, life, state and transactions take the landing"
+            f"Name its logs: {log}; audit, life, state, touched and transactions take the landing"
             in done.complaint
         )
     log.unlink()

@@ -6,6 +6,7 @@ defines the columns; :mod:`.reading`, :mod:`.restoring` (with :mod:`.ledger`, :m
 :mod:`.states` read landed tables. :mod:`.current_tables` (with :mod:`.current_rows`,
 :mod:`.merging`) keeps the current rows, :mod:`.compaction` merges small files, :mod:`.standing`
 says where a landing stands, :mod:`.expiry` lets changes expire, :mod:`.erasure` erases rows by key.
+:mod:`.audit` (with :mod:`.activity`), :mod:`.life` and :mod:`.touched` answer as the logs do.
 """
 
 from binlogkit.spark.landing.compaction import compact
@@ -16,6 +17,7 @@ from binlogkit.spark.landing.expiry import expire
 from binlogkit.spark.landing.reading import landed
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.standing import status
+from binlogkit.spark.landing.touched import touched
 
 __all__ = [
     "Landing",
@@ -27,4 +29,5 @@ __all__ = [
     "land",
     "landed",
     "status",
+    "touched",
 ]

@@ -7,7 +7,7 @@ operation, at the place and time of the transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,10 +24,10 @@ from binlogkit.rows.window import SEQ_SHIFT
 from binlogkit.spark.landing.numbering import BEFORE, of_files
 from binlogkit.spark.landing.reading import files, folders, read_file
 from binlogkit.spark.landing.restored import Restored
-from binlogkit.spark.landing.shape import landed_name
 
 if TYPE_CHECKING:
-    from binlogkit.spark.landing.restoring import Landing
+    from binlogkit.constants import TableId
+    from binlogkit.spark.landing.ledger import Ledger
 
 _OWN = frozenset(names(CHANGELOG))
 _GROUP = ["tx", "db", "table", "op"]
@@ -37,27 +37,26 @@ _OF_TRANSACTION = (
 )  # fmt: skip
 
 
-def activity(landing: Landing, transactions: pa.Table) -> pa.Table:
+def activity(ledger: Ledger, transactions: pa.Table) -> pa.Table:
     """The changes of all tables in log order (frames/activity.py), and whether they have
     ``landed``; ``transactions``: all of the ledger."""
     taken = Activity()
-    for table in landing.tables():
-        for batch in _landed(landing, table):
+    for name in sorted(filter(ledger.has, ledger.met)):
+        for batch in _landed(ledger, name):
             taken.take(batch)
-    landing.ledger.check_expired()
+    ledger.check_expired()
     found = taken.finish()
-    others = _others(landing, transactions, found)
+    others = _others(ledger, transactions, found)
     parts = [
         one.append_column("landed", pa.repeat(pa.scalar(landed), len(one)))
         for one, landed in ((found, True), (others.cast(found.schema), False))
     ]
-    return _in_order(pa.concat_tables(parts), landing)
+    return _in_order(pa.concat_tables(parts), ledger.numbers)
 
 
-def _landed(landing: Landing, table: str) -> Iterator[pa.RecordBatch]:
+def _landed(ledger: Ledger, name: TableId) -> Iterator[pa.RecordBatch]:
     """The changes in a table's files, with no columns but those that some cell lacks."""
-    name, ledger = landed_name(table), landing.ledger
-    for folder in folders(landing.out, name):
+    for folder in folders(ledger.out, name):
         schema, found = files(folder)
         own = pa.schema([one for one in schema if one.name in _OWN])
         for file in found:
@@ -81,9 +80,8 @@ def _events(rows: Restored) -> np.ndarray[Any, Any]:
     return found
 
 
-def _others(landing: Landing, transactions: pa.Table, landed: pa.Table) -> pa.Table:
+def _others(ledger: Ledger, transactions: pa.Table, landed: pa.Table) -> pa.Table:
     """The changes of transactions that are not among those that have landed."""
-    ledger = landing.ledger
     known = joined_changes(ledger.parts, ledger.joined)
     known = known.filter(pc.is_in(known["tx"], transactions["tx"]))
     there = landed.select([*_GROUP, "rows", "file", "pos", "inner", "end_pos"])
@@ -117,12 +115,12 @@ def _others(landing: Landing, transactions: pa.Table, landed: pa.Table) -> pa.Ta
     ], names=landed.schema.names)  # fmt: skip
 
 
-def _in_order(changes: pa.Table, landing: Landing) -> pa.Table:
-    """Changes in log order, numbered by it."""
+def _in_order(changes: pa.Table, files: Mapping[str, int]) -> pa.Table:
+    """Changes in log order, numbered by it; ``files``: the number of each log."""
     changes = changes.unify_dictionaries().combine_chunks()
     inner = np.asarray(changes["inner"].fill_null(BEFORE))
     places = [np.asarray(changes["row"]), inner, np.asarray(changes["pos"])]
-    order = np.lexsort([*places, of_files(landing.ledger.numbers, changes["file"])])
+    order = np.lexsort([*places, of_files(files, changes["file"])])
     at = changes.column_names.index("seq")
     return changes.take(pa.array(order)).set_column(
         at, changes.schema.field(at), pa.array(np.arange(len(order)))

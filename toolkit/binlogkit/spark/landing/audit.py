@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from binlogkit.spark.landing.activity import activity
 from binlogkit.spark.landing.numbering import places_of
 
 if TYPE_CHECKING:
-    from binlogkit.spark.landing.restoring import Landing
+    from binlogkit.spark.landing.ledger import Ledger
 
 #: Why a landing's audit has no such section.
 _LACKING = {
@@ -33,12 +34,14 @@ _NO_STATEMENTS = "its ledger keeps no statement texts, since columns are masked 
 _STATEMENTS = ("by_statement", "statements", "settings")
 
 
-def audit_landing(landing: Landing, **filters: Unpack[FilterArgs]) -> Audit:
-    """See :meth:`binlogkit.spark.landing.Landing.audit`."""
-    ledger = landing.ledger
-    transactions, every = landing.transactions(**filters), landing.transactions()
-    changes = activity(landing, every)
-    chosen = _Chosen(landing, every, filters)
+def audit_landing(
+    ledger: Ledger, transactions_of: Callable[..., pa.Table], filters: FilterArgs
+) -> Audit:
+    """See :meth:`binlogkit.spark.landing.Landing.audit`; ``transactions_of``: gives those that
+    filters want."""
+    transactions, every = transactions_of(**filters), transactions_of()
+    changes = activity(ledger, every)
+    chosen = _Chosen(ledger, transactions_of, filters)
     changes = chosen.tables(changes.filter(chosen.of(changes, np.asarray(changes["tx"]))))
     statements = joined_statements(ledger.parts, ledger.joined, frozenset())
     boundaries = joined_boundaries(ledger.parts, ledger.joined, frozenset(), ledger.files)
@@ -95,12 +98,14 @@ def _limits(lacking: dict[str, str], others: int) -> pa.Table:
 class _Chosen:
     """Which rows of frames filters want, by what the ledger says of their transactions."""
 
-    def __init__(self, landing: Landing, transactions: pa.Table, filters: FilterArgs) -> None:
-        wanted, self._ledger = Filters.build(**filters), landing.ledger
-        self._wanted, self._transactions = wanted, transactions
+    def __init__(
+        self, ledger: Ledger, transactions_of: Callable[..., pa.Table], filters: FilterArgs
+    ) -> None:
+        wanted, self._ledger = Filters.build(**filters), ledger
+        self._wanted, self._transactions = wanted, transactions_of()
         names = ("gtid", "at", "thread", "source")
         of_tx: Any = {name: filters[name] for name in names if filters.get(name)}  # type: ignore[literal-required]
-        chosen = landing.transactions(**of_tx)["tx"] if of_tx else None
+        chosen = transactions_of(**of_tx)["tx"] if of_tx else None
         self._numbers = None if chosen is None else np.asarray(chosen)
         self._event = replace(
             wanted, tables=(), exclude_tables=(), ops=frozenset(), gtids=None, at=None,

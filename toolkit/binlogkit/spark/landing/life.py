@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -14,54 +14,58 @@ from binlogkit.log.index.transactions import joined_boundaries
 from binlogkit.log.states.life.life import Looking, RowLife, check_key
 from binlogkit.log.states.reading import RowSource
 from binlogkit.spark.landing.shape import landed_name
-from binlogkit.spark.landing.states import LandedStates
 
 if TYPE_CHECKING:
     from binlogkit.log.states.images.contradictions import Contradiction
     from binlogkit.rows.schema import Supposition
     from binlogkit.rows.soundness import Gap
-    from binlogkit.spark.landing.restoring import Landing
+    from binlogkit.spark.landing.ledger import Ledger
+    from binlogkit.spark.landing.states import LandedStates
+
+    Read: TypeAlias = Callable[[Iterable[TableId]], Iterable[pa.RecordBatch]]
 
 
 def landed_life(
-    landing: Landing, table: str, value: Any, key_columns: Sequence[str] | None
+    ledger: Ledger, read: Read, states: LandedStates, transactions: pa.Table, **asked: Any
 ) -> RowLife:
-    """See :meth:`binlogkit.spark.landing.Landing.life`."""
-    check_key(key_columns)
-    reading = _LandedRows(landing, table)
-    return Looking(landing.ledger, reading, table, value, key_columns).life()
+    """See :meth:`binlogkit.spark.landing.Landing.life`.
+
+    ``read``: gives the changes of tables with all of their columns; ``states``: of the table;
+    ``transactions``: all of the ledger; ``asked``: the table, the key's value, and its columns.
+    """
+    check_key(asked["key_columns"])
+    return Looking(ledger, _LandedRows(ledger, read, states, transactions), **asked).life()
 
 
 class _LandedRows(RowSource):
     """A landing as the source of a row's life."""
 
-    def __init__(self, landing: Landing, table: str) -> None:
-        ledger = landing.ledger
-        # They refuse what has not landed, and a key that is masked.
-        self._states = LandedStates(ledger, landing.whole(), table, None)
-        self._landing, self._name = landing, landed_name(table)
+    def __init__(
+        self, ledger: Ledger, read: Read, states: LandedStates, transactions: pa.Table
+    ) -> None:
+        self._ledger, self._read, self._states = ledger, read, states
         self._shown: list[Contradiction] | None = None
-        self.assumes = self._states.assumes
+        self.assumes = states.assumes
         self.history, self.given = ledger.history, ledger.given
-        self.transactions, self.boundaries = landing.transactions(), ledger.boundaries
+        self.transactions, self.boundaries = transactions, ledger.boundaries
         self.gaps = ledger.gaps
         self.suppositions: list[Supposition] = []
 
     @property
     def unchecked(self) -> Callable[[Integers], Flags]:
         """See :class:`Source`."""
-        return self._landing.ledger.unchecked
+        return self._ledger.unchecked
 
     def rows(self, tables: Iterable[str] | None) -> Iterator[tuple[TableId, pa.RecordBatch]]:
         """See :class:`RowSource`."""
         names = [landed_name(table) for table in tables or ()]
-        ledger = self._landing.ledger
+        ledger = self._ledger
         ledger.refuse_waiting(names)
         there = [name for name in names if ledger.has(name)]
         if self._shown is None:
-            self._shown = self._states.shown() if ledger.has(self._name) else []
+            self._shown = self._states.shown() if ledger.has(self._states.name) else []
         found: dict[str, Supposition] = {}
-        for batch in self._landing.batches(self._landing.ordered(there, whole=True)):
+        for batch in self._read(there):
             name = batch["db"][0].as_py(), batch["table"][0].as_py()
             for image in ("before", "after"):
                 found |= {str(one): one for one in supposed_of(name, batch[image])}
@@ -70,7 +74,7 @@ class _LandedRows(RowSource):
 
     def happened(self) -> pa.Table:
         """See :class:`RowSource`."""
-        ledger = self._landing.ledger
+        ledger = self._ledger
         told = joined_boundaries(ledger.parts, ledger.joined, frozenset(), ledger.files, bare=True)
         assert told is not None
         numbers = {

@@ -78,7 +78,7 @@ class Landing:
         """
         from binlogkit.spark.landing.audit import audit_landing
 
-        return audit_landing(self, **filters)
+        return audit_landing(self.ledger, self.transactions, filters)
 
     def _begin_of(self, file: str, pos: int) -> int:
         """Where the transaction begins that begins at a position or contains it."""
@@ -119,7 +119,15 @@ class Landing:
         """
         from binlogkit.spark.landing.life import landed_life
 
-        return landed_life(self, table, key, key_columns)
+        return landed_life(
+            self.ledger,
+            lambda names: self.batches(self.ordered(names, whole=True)),
+            LandedStates(self.ledger, self.whole(), table, None),
+            self.transactions(),
+            table=table,
+            value=key,
+            key_columns=key_columns,
+        )
 
     def whole(self) -> Changes:
         """The changes of tables, each time the same ones read once."""
