@@ -94,6 +94,28 @@ def test_the_audit_is_the_logs(run: Run, tmp_path: Path) -> None:
     assert b"No suspects" in run("audit", lake, "--all").out
 
 
+def test_a_difference_is_the_logs(run: Run, tmp_path: Path) -> None:
+    land(INCIDENT.path, tmp_path)
+    (log,) = INCIDENT.binlogs
+    asked = ("--table", "shop.orders", "--from", f"{log.name}:76096")
+    page = tmp_path / "page.html"
+    for more in (
+        ("--format", "jsonl"),
+        ("--to", f"{log.name}:90764", "--format", "table"),
+        ("--format", "csv"),
+        ("--html", page),
+    ):
+        found, wanted = (run("diff", one, *asked, *more) for one in (tmp_path, log))
+        assert (found.status, found.out, found.err) == (wanted.status, wanted.out, wanted.err)
+        assert found.out or page.exists()
+    done = run("diff", tmp_path, *asked[:2], "--from", "2024-05-14T14:03:00")
+    assert (done.status, "a point of a landing is FILE:POS" in done.complaint) == (2, True)
+    done = run("diff", tmp_path, *asked, "--base", "x")
+    assert (done.status, "--base is not for a landing" in done.complaint) == (2, True)
+    done = run("diff", tmp_path, *asked, "--html", page, "--mask", "shop.orders.total=drop")
+    assert (done.status, "--mask is not for a landing" in done.complaint) == (2, True)
+
+
 def test_a_life_is_the_logs(run: Run, tmp_path: Path) -> None:
     land(INCIDENT.path, tmp_path)
     asked = ("--table", "shop.orders", "--key", "150")
@@ -183,14 +205,14 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
         ("verify",): "it is about the logs' bytes",
         ("events",): "it is about the logs' bytes",
         ("rows",): "rows reads logs",
-        ("diff", "--table", "shop.orders", "--from", "x:1"): "diff reads logs",
+        ("explain", "--at", "4"): "it is about the logs' bytes",
     }
     for (command, *more), why in told.items():
         done = run(command, lake, *more)
         assert done.status == 2
         assert f"{lake} is a landing: {why}" in done.complaint, command
         assert (
-            f"Name its logs: {log}; audit, life, state, touched and transactions take the landing"
+            f"Name its logs: {log}; audit, diff, life, state, touched and transactions take it"
             in done.complaint
         )
     log.unlink()

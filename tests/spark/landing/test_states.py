@@ -94,6 +94,29 @@ def test_states_before_tables_are_made(cell: str, name: str, tmp_path: Path) -> 
     assert later > 1
 
 
+@pytest.mark.parametrize(
+    ("cell", "name"),
+    [("8.0-row-full", "keys"), ("8.0-row-full", "ddl"), ("5.7-row-full", "transactions")],
+)
+@pytest.mark.sampled(1, 3)
+def test_differences_are_the_logs(cell: str, name: str, tmp_path: Path) -> None:
+    """Between a point in the middle and the last but one, or the end; also of renamed tables."""
+    case = golden.case(cell, name)
+    land(case.path, tmp_path)
+    landing, log = Landing(tmp_path), bk.open(case.path)
+    ends = log.transactions(engine="pyarrow").select(["end_file", "end_pos"]).to_pylist()
+    first, last = (tuple(ends[i].values()) for i in (len(ends) // 2, -2))
+    differing = 0
+    for table in landing.tables():
+        for second in (None, last):
+            found, expected = (one.diff(table, first, second) for one in (landing, log))
+            assert [*found.records()] == [*expected.records()], (table, second)
+            assert found.findings.to_pylist() == expected.findings.to_pylist()
+            assert (found.table, found.key) == (expected.table, expected.key)
+            differing += found.rows.num_rows
+    assert differing > 4
+
+
 @pytest.mark.parametrize("pos", [24213, 24507, 24723])
 def test_later_images_show_that_a_row_was_made_without_being_logged(
     pos: int, tmp_path: Path

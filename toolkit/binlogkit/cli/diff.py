@@ -15,18 +15,21 @@ from binlogkit.cli.options import (
     open_input,
     output_of,
     output_options,
+    place_options,
 )
 from binlogkit.cli.pages import Page, page_of, page_options
+from binlogkit.cli.sources import landing_of, only
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.state import tell_state
-from binlogkit.cli.status import ENDS, FINDINGS, status_of
+from binlogkit.cli.status import ENDS, FINDINGS, WELL, status_of
+from binlogkit.errors import UsageError
 from binlogkit.frames.fields.rows import DIFFERENCE
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
-    from binlogkit.log import Log
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.reports.model import Report
+    from binlogkit.spark.landing import Landing
 
 
 @click.command("diff", cls=Command)
@@ -44,13 +47,15 @@ if TYPE_CHECKING:
 @base_options
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @page_options("Write it as one HTML file.")
+@place_options
 @output_options
 def command(**arguments: Any) -> int:
     """One record per row that was added, removed or changed between two points.
 
     Rows are compared by the table's key; without one they are a multiset, with counts. A row of
     which the log does not determine enough to compare it is uncertain. csv, Parquet and Arrow have
-    the table's columns: before.total, after.total, and so on.
+    the table's columns: before.total, after.total, and so on. FILE may be a landing
+    (`binlogkit land`), for points FILE:POS: its folder, or with --ledger its URL.
     """
     from binlogkit.frames.tables import plain_batches
     from binlogkit.reports.changes import change_text, with_changes
@@ -58,18 +63,23 @@ def command(**arguments: Any) -> int:
 
     arrow_without_pandas()
     page = page_of(arguments, "output_format", "output", "columns")
-    output = output_of(arguments)
-    log = open_input(arguments)
-    page.find(log)
-    given = {k: v for k, v in arguments.items() if v is not None}
-    table, first, second = given.pop("table"), given.pop("first"), given.pop("second", None)
-    found = log.diff(table, first, second, **given)
+    output, log = output_of(arguments), None
+    landing = landing_of(arguments)
+    if landing is not None:
+        found, files = _landed(landing, arguments, page), landing.ledger.files
+    else:
+        log = open_input(arguments)
+        page.find(log)
+        given = {k: v for k, v in arguments.items() if v is not None}
+        points = [given.pop(name, None) for name in ("table", "first", "second")]
+        found, files = log.diff(*points, **given), log.files
     name = written_table_name(*found.table)
     view = ["difference", "changes"]
     view += ["count"] * (not found.key) + ["uncertain"] * bool(found.uncertain)
     words = partial(change_text, key=found.key or ())
     if page.path is not None:
-        page.write(_report(log, found, page, first, second), "page")
+        ends = arguments["first"], arguments["second"]
+        page.write(_report(files, found, page, *ends), "page")
     elif output.typed:
         write_batches(*plain_batches(found.typed()), output)
     else:
@@ -79,10 +89,25 @@ def command(**arguments: Any) -> int:
     def concerns(file: str, pos: int | None) -> bool:
         return any(state.reach.concerns(file, pos) for state in (found.before, found.after))
 
-    names = found.before.names | found.after.names
-    status = status_of(log, notes=ENDS, concerns=concerns, tables=names)
-    tell_state(name, found.findings.to_pylist(), _doubts(found), found.assumes)
+    names, status = found.before.names | found.after.names, WELL
+    if log is not None:
+        status = status_of(log, notes=ENDS, concerns=concerns, tables=names)
+    gaps = log is None  # which of logs are reported with the logs
+    tell_state(name, found.findings.to_pylist(), _doubts(found), found.assumes, gaps=gaps)
     return status if found.determined else FINDINGS
+
+
+def _landed(landing: Landing, arguments: dict[str, Any], page: Page) -> TableDifference:
+    """What differs between two positions of a landing."""
+    from binlogkit.log.states.point import point_args
+
+    if page.masked:
+        raise UsageError("--mask is not for a landing: its own masks hold")
+    only(arguments, "table", "first", "second")
+    points = [arguments[name] for name in ("first", "second")]
+    if any({*point_args(point)} - {"at"} for point in points):
+        raise UsageError("a point of a landing is FILE:POS")
+    return landing.diff(arguments["table"], *points)
 
 
 def _doubts(found: TableDifference) -> list[str]:
@@ -95,13 +120,15 @@ def _doubts(found: TableDifference) -> list[str]:
     return doubts
 
 
-def _report(log: Log, found: TableDifference, page: Page, first: str, second: str | None) -> Report:
+def _report(
+    files: list[str], found: TableDifference, page: Page, first: str, second: str | None
+) -> Report:
     from binlogkit.reports.model import logs
     from binlogkit.reports.states import difference_report
 
     names = [name for name in found.key if page.row(*found.table, {name: ""})]
     facts = [
-        logs(log.files),
+        logs(files),
         ("from", first), ("to", second or "the end of the log"),
         ("rows by", ", ".join(names) or "all their columns"),
     ]  # fmt: skip

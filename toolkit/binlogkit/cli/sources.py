@@ -23,7 +23,7 @@ _WHY = {
     **dict.fromkeys(("conform", "events", "explain", "verify"), _BYTES),
 }  # fmt: skip
 _WHY["redo"] = _WHY["undo"]
-_INSTEAD = "; audit, life, state, touched and transactions take the landing"
+_INSTEAD = "; audit, diff, life, state, touched and transactions take it"
 
 
 def landing_of(arguments: dict[str, Any]) -> Landing | None:

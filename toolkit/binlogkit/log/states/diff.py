@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -142,18 +142,26 @@ def difference_of(
     log: Streams, table: str, a: PointArg, b: PointArg, timezone: str | None, how: TableArgs
 ) -> TableDifference:
     """See :meth:`Log.diff`."""
+    points = [Point(log, {**point_args(point, timezone), **how}) for point in (a, b)]
+    states = states_of(log, [table], points, how)
+    return difference_between(states, points, table, back=how.get("back_from") is not None)
+
+
+def difference_between(
+    states: States | Back, points: Sequence[Point], table: str, *, back: bool = False
+) -> TableDifference:
+    """The differences between two of the points of states; ``back``: they were computed
+    backwards."""
     from binlogkit.analyses.point_in_time import compared
     from binlogkit.analyses.point_in_time.difference import difference_table
 
-    points = [Point(log, {**point_args(point, timezone), **how}) for point in (a, b)]
-    states = states_of(log, [table], points, how)
     other = states.at(points[1], table)
     one = _earlier(states, points[0], points[1], other.table)
     same = one.key == other.key or not (one.rows.num_rows and other.rows.num_rows)
     key = other.key if same else ()
     counts = [states.reach(point).counts for point in points]
     # Backwards it is not known which change made a row.
-    altered = how.get("back_from") is not None or any(
+    altered = back or any(
         boundary.action == "alter" and counts[0](boundary.tx) != counts[1](boundary.tx)
         for boundary in states.reading.boundaries
     )

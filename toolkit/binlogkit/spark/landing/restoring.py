@@ -34,6 +34,7 @@ from binlogkit.spark.landing.store import place_of
 
 if TYPE_CHECKING:
     from binlogkit.log.audit import Audit
+    from binlogkit.log.states.diff import TableDifference
     from binlogkit.log.states.life.life import RowLife
     from binlogkit.log.states.table_state import TableState
 
@@ -111,6 +112,14 @@ class Landing:
         UsageError: no log has that name.
         """
         return LandedStates(self.ledger, self.whole(), table, at).state()
+
+    def diff(self, table: str, a: AtArg, b: AtArg = None) -> TableDifference:
+        """What differs in a table between two positions, as ``log.diff()`` tells it; ``b``: the end
+        of all that has landed if None.
+
+        Errors: those of :meth:`state`.
+        """
+        return LandedStates(self.ledger, self.whole(), table, a, then=[b]).difference()
 
     def life(self, table: str, key: Any, *, key_columns: Sequence[str] | None = None) -> RowLife:
         """One row's life, as ``log.life()`` tells it: its changes and the table's DDL between them.

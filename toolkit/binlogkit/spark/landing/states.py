@@ -22,6 +22,7 @@ from binlogkit.spark.landing.shape import landed_name
 
 if TYPE_CHECKING:
     from binlogkit.log.states.bases.bases import Bases, Since
+    from binlogkit.log.states.diff import TableDifference
     from binlogkit.spark.landing.own_rows import OwnRows
 
 #: The changes of tables, at least up to a point.
@@ -33,7 +34,7 @@ class LandedStates(States):
 
     ``changes``: of landed tables; ``at``: a file and a position, the end of all that has landed if
     None; ``own``: rows of the table to begin with; ``here``: the changes as batches, if ``changes``
-    are held by tasks.
+    are held by tasks; ``then``: further points, of changes that are here.
     """
 
     assumes = ("All that the logs hold of the table has landed, under the same names.",)
@@ -48,16 +49,23 @@ class LandedStates(States):
         own: OwnRows | None = None,
         *,
         here: Changes | None = None,
+        then: Sequence[AtArg] = (),
     ) -> None:
         self.name = landed_name(table)
         ledger.check()
         ledger.refuse_waiting([self.name])
         self.reading = self._ledger = ledger
-        self._begin(ledger, [table], [Point(ledger, {"at": at})])
+        self._begin(ledger, [table], [Point(ledger, {"at": one}) for one in (at, *then)])
         self._gaps, self._changes_of, self._here = ledger.gaps, changes, here or changes
         if own is not None:  # as a base, of which these are what the engine needs
             self._bases, self._held = cast("Bases", own), cast("Since", own.held)
             self._gaps = own.held.after(ledger.gaps)
+
+    def difference(self) -> TableDifference:
+        """What differs between two points. Errors: those of :meth:`state`."""
+        from binlogkit.log.states.diff import difference_between
+
+        return difference_between(self, self._points, written_table_name(*self.name))
 
     def state(self) -> TableState:
         """The state. Errors: SchemaError, its key is masked; those of reading what has landed."""
