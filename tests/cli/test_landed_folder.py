@@ -199,12 +199,12 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     land(log, lake)
     told = {
-        ("undo",): "it looks in all events for later changes",
-        ("redo",): "it looks in all events for later changes",
+        ("undo",): "it looks for later changes that depend on the chosen ones in all",
+        ("redo",): "it looks for later changes that depend on the chosen ones in all",
         ("conform", "--against", "golden"): "it is about the logs' bytes",
         ("verify",): "it is about the logs' bytes",
         ("events",): "it is about the logs' bytes",
-        ("rows",): "rows reads logs",
+        ("rows",): "it also gives changes that were rolled back",
         ("explain", "--at", "4"): "it is about the logs' bytes",
     }
     for (command, *more), why in told.items():

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 _BYTES = "it is about the logs' bytes, and a landing has none"
 #: Why commands have no answer from a landing.
 _WHY = {
-    "undo": "it looks in all events for later changes that depend on the chosen ones, and a "
-    "landing has committed changes alone",
+    "rows": "it also gives changes that were rolled back, and a landing has committed ones, which "
+    "any reader of Delta reads",
+    "undo": "it looks for later changes that depend on the chosen ones in all that the logs hold, "
+    "and a landing may lack tables, statements and older changes",
     **dict.fromkeys(("conform", "events", "explain", "verify"), _BYTES),
 }  # fmt: skip
 _WHY["redo"] = _WHY["undo"]
