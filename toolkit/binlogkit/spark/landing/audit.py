@@ -39,10 +39,12 @@ def audit_landing(
 ) -> Audit:
     """See :meth:`binlogkit.spark.landing.Landing.audit`; ``transactions_of``: gives those that
     filters want."""
-    transactions, every = transactions_of(**filters), transactions_of()
+    every = transactions_of()
+    transactions = transactions_of(**filters) if filters else every
     changes = activity(ledger, every)
-    chosen = _Chosen(ledger, transactions_of, filters)
-    changes = chosen.tables(changes.filter(chosen.of(changes, np.asarray(changes["tx"]))))
+    chosen = _Chosen(ledger, every, transactions_of, filters)
+    here = chosen.of(changes, np.asarray(changes["tx"].fill_null(-1)))
+    changes = chosen.tables(changes.filter(here))
     statements = joined_statements(ledger.parts, ledger.joined, frozenset())
     boundaries = joined_boundaries(ledger.parts, ledger.joined, frozenset(), ledger.files)
     lacking = dict(_LACKING)
@@ -99,10 +101,14 @@ class _Chosen:
     """Which rows of frames filters want, by what the ledger says of their transactions."""
 
     def __init__(
-        self, ledger: Ledger, transactions_of: Callable[..., pa.Table], filters: FilterArgs
+        self,
+        ledger: Ledger,
+        transactions: pa.Table,
+        transactions_of: Callable[..., pa.Table],
+        filters: FilterArgs,
     ) -> None:
         wanted, self._ledger = Filters.build(**filters), ledger
-        self._wanted, self._transactions = wanted, transactions_of()
+        self._wanted, self._transactions = wanted, transactions
         names = ("gtid", "at", "thread", "source")
         of_tx: Any = {name: filters[name] for name in names if filters.get(name)}  # type: ignore[literal-required]
         chosen = transactions_of(**of_tx)["tx"] if of_tx else None
