@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from binlogkit._kernel.cells import CellSpec, NoArrowValue, Undecodable
-from binlogkit.frames.kernel_columns import Taken
+from binlogkit.frames.kernel_columns import TakenBuffers
 from binlogkit.rows.schema import Column, TableSchema, table_plan
 from tests._kernel.native.row_passes import filled
 
@@ -63,7 +63,7 @@ def _after(spec: CellSpec, data: bytes, code: int) -> list[KernelCell]:
     schema = TableSchema("d", "t", 0, (column,))
     builder = table_plan(schema, "5.7.22" if spec.as_5_7 else "8.0.31").builder(1 << 20, 1 << 30)
     filled(builder, data, code)
-    arrays = Taken(schema, builder).columns()
+    arrays = TakenBuffers(schema, builder).columns()
     images = arrays["after"]
     images.validate(full=True)
     states = arrays["after_state"].to_pylist()

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit._kernel.native import continuity
-from binlogkit.analyses.continuity import Break, Rows
+from binlogkit.analyses.continuity import Break, KnownRows
 from binlogkit.frames.schema import DIGESTS
 
 NONE, PARTLY, GONE, DOUBT, ABSENT = 0, 2, 4, 6, 8
@@ -93,7 +93,7 @@ CHANGES = st.one_of(
     complete=st.booleans(),
 )
 def test_it_is_what_the_model_says(parts: list[tuple[bool, list[Change]]], complete: bool) -> None:
-    rows, model = Rows(), Model(complete)
+    rows, model = KnownRows(), Model(complete)
     rows.forget(empty=complete)
     for doubted, changes in parts:
         if doubted:
@@ -132,7 +132,7 @@ def keyless_model(changes: list[Change]) -> list[tuple[int, Break, int]]:
     )
 )
 def test_equal_rows_of_a_table_without_a_key_are_counted(parts: list[list[Change]]) -> None:
-    rows = Rows()
+    rows = KnownRows()
     rows.keyless = True
     rows.forget(empty=True)
     found, before = [], 0
@@ -143,7 +143,7 @@ def test_equal_rows_of_a_table_without_a_key_are_counted(parts: list[list[Change
 
 
 def test_without_a_key_nothing_is_compared_unless_all_rows_are_known() -> None:
-    rows = Rows()
+    rows = KnownRows()
     rows.keyless = True
     gone: list[Change] = [((7, 3, 1), None)]
     assert rows.take(batch(gone)) == [] and rows.compared == 0
@@ -159,7 +159,7 @@ def test_without_a_key_nothing_is_compared_unless_all_rows_are_known() -> None:
 def test_many_rows_that_come_and_go(complete: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """They grow, in a file too; those that are gone are let go where they need not be known."""
     monkeypatch.setattr("binlogkit.analyses.continuity.IN_MEMORY", 1 << 16)
-    rows, model = Rows(), Model(complete)
+    rows, model = KnownRows(), Model(complete)
     rows.forget(empty=complete)
     rng = np.random.default_rng(1)
     for _ in range(20):
@@ -176,7 +176,7 @@ def test_many_rows_that_come_and_go(complete: bool, monkeypatch: pytest.MonkeyPa
 
 def test_changes_of_one_side_only() -> None:
     """A batch without any image on a side has no buffer for it."""
-    rows = Rows()
+    rows = KnownRows()
     assert rows.take(batch([(None, (7, 3, 1))])) == []
     assert rows.take(batch([((7, 3, 1), None)])) == []
     assert rows.take(batch([((7, 3, 1), None)])) == [(0, Break.APPEARED, 7)]

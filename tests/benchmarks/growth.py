@@ -30,7 +30,7 @@ from binlogkit.analyses.conformance import parse_decoded
 from binlogkit.errors import SchemaError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl.dump import load_schema
-from binlogkit.rows.ddl.scan import Script, leading_words, plain
+from binlogkit.rows.ddl.scan import ScriptStatements, leading_words, plain
 from binlogkit.rows.ddl.session import DEFAULT_MODE, SqlMode
 from binlogkit.rows.ddl.written import written_tables
 from tests._kernel import json_documents
@@ -240,7 +240,7 @@ def split_text(text: str) -> None:
     for mode in (DEFAULT_MODE, SqlMode.NO_BACKSLASH_ESCAPES, SqlMode.ANSI_QUOTES):
         with suppress(SchemaError):
             plain(text, mode)
-        list(Script(text, mode))
+        list(ScriptStatements(text, mode))
         leading_words(text, 4, mode)
 
 

@@ -27,7 +27,7 @@ from binlogkit._kernel.native.index import ENTRY, Index, crc
 from binlogkit._kernel.native.scan import Scanner
 from binlogkit.constants import EventType
 from binlogkit.events.base import Event, OpaqueEvent, ParseContext, parser_of
-from binlogkit.frames.kernel_columns import Taken
+from binlogkit.frames.kernel_columns import TakenBuffers
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import TableSchema, table_plan
 from binlogkit.rows.settling import settle
@@ -128,7 +128,7 @@ class Pipeline:
 
     def _take(self, slot: int) -> None:
         began = used()
-        taken = Taken(self.schemas[slot], self.builders[slot])
+        taken = TakenBuffers(self.schemas[slot], self.builders[slot])
         taken.columns()
         self.seconds["arrow"] += used() - began
         self.rows += taken.rows

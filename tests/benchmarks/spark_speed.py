@@ -19,7 +19,7 @@ from typing import Any
 import binlogkit as bk
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.splits.decode import decode, scan_schema
-from binlogkit.spark.splits.plan import Plan, make_plan
+from binlogkit.spark.splits.plan import SplitPlan, make_plan
 
 
 def timed(call: Callable[[], int], rounds: int) -> tuple[int, float]:
@@ -38,7 +38,7 @@ def line(name: str, rows: int, seconds: float) -> None:
     print(f"{name:22} {seconds:8.3f} s {rate}", flush=True)
 
 
-def splits_rows(plan: Plan) -> int:
+def splits_rows(plan: SplitPlan) -> int:
     """Decode every split; how many rows."""
     schema = scan_schema(plan)
     return sum(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from binlogkit.analyses.logging_rules.document import results
-from binlogkit.rows.ddl.scan import Script
+from binlogkit.rows.ddl.scan import ScriptStatements
 from binlogkit_fixtures.rules.__main__ import OPTIONS
 from binlogkit_fixtures.rules.campaign import run
 from binlogkit_fixtures.rules.names import try_functions, try_operators, try_variables
@@ -36,7 +36,7 @@ def test_what_is_kept_of_an_earlier_time(server: Server, sql: str) -> None:
     wrong = {}
     for between, calls, executes in BETWEEN:
         server.query("DROP DATABASE IF EXISTS d")
-        for made in Script(ROUTINES):
+        for made in ScriptStatements(ROUTINES):
             server.query(made)
         session = Session(server, "d", rotate=False)
         script = "PREPARE s FROM 'DELETE FROM n'; BEGIN; INSERT INTO t VALUES (1, 1)"

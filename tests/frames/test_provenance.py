@@ -10,7 +10,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.frames import share_decoding
 from binlogkit.frames.transaction_facts import COMMIT, GTID, TransactionFacts
-from binlogkit.rows.window import TRANSACTIONS, Facts
+from binlogkit.rows.window import TRANSACTIONS, PythonFacts
 from binlogkit.sources import chunks
 from tests.fuzz.binlogkit_fuzz import seeds
 
@@ -34,11 +34,11 @@ def xids(known: TransactionFacts, *numbers: int) -> list[int | None]:
 
 def test_an_open_transaction_is_known_when_it_comes_again() -> None:
     known = TransactionFacts()
-    known.add(records(0, 3, open_last=True), Facts())
+    known.add(records(0, 3, open_last=True), PythonFacts())
     assert [known.ended(n) for n in (-1, 0, 1, 2)] == [True, True, True, False]
-    known.add(records(2, 1, open_last=True), Facts())
+    known.add(records(2, 1, open_last=True), PythonFacts())
     assert not known.ended(2)
-    known.add(records(2, 4), Facts())
+    known.add(records(2, 4), PythonFacts())
     assert known.ended(2)
     assert xids(known, 0, 2, 5) == [1000, 1002, 1005]
     assert xids(known, 1) == [1001]
@@ -47,26 +47,26 @@ def test_an_open_transaction_is_known_when_it_comes_again() -> None:
 @pytest.mark.parametrize("xid", [77, None])
 def test_an_xid_that_was_read_ahead(xid: int | None) -> None:
     known = TransactionFacts()
-    known.add(records(0, 3, open_last=True), Facts())
+    known.add(records(0, 3, open_last=True), PythonFacts())
     assert not known.ended(2)
     known.take_xid(2, xid)
     assert known.ended(2)
     assert xids(known, 1, 2) == [1001, xid]
-    known.add(records(2, 1), Facts())
+    known.add(records(2, 1), PythonFacts())
     assert xids(known, 2) == [1002 if xid is None else xid]
 
 
 def test_the_record_of_a_transaction() -> None:
     known = TransactionFacts()
     assert known.last == -1
-    known.add(records(0, 3, open_last=True), Facts())
-    known.add(records(2, 4), Facts())
+    known.add(records(0, 3, open_last=True), PythonFacts())
+    known.add(records(2, 4), PythonFacts())
     assert [int(known.record(n)["xid"]) for n in (0, 2, 5)] == [1000, 1002, 1005]
     assert known.last == 5
 
 
 def test_the_gtid_and_commit_time_of_events() -> None:
-    known, facts = TransactionFacts(), Facts(gtids={1: ("u:tag:7", 99)})
+    known, facts = TransactionFacts(), PythonFacts(gtids={1: ("u:tag:7", 99)})
     found = records(0, 3)
     found["has"] |= GTID | COMMIT
     found["gno"], found["commit_timestamp"] = 5, 123
@@ -79,16 +79,16 @@ def test_the_gtid_and_commit_time_of_events() -> None:
 
 def test_nothing_is_asked_for_any_more() -> None:
     known = TransactionFacts()
-    known.add(records(0, 2), Facts())
+    known.add(records(0, 2), PythonFacts())
     known.reset()
-    known.add(records(2, 1), Facts())
+    known.add(records(2, 1), PythonFacts())
     assert xids(known, 2) == [1002]
 
 
 def test_forgetting_keeps_what_is_asked_for() -> None:
     known = TransactionFacts()
     for first in range(0, 1000, 10):
-        facts = Facts({first: (f"u:tag:{first}", None)})
+        facts = PythonFacts({first: (f"u:tag:{first}", None)})
         known.add(records(first, 10), facts)
         known.forget(first)
         assert xids(known, first, first + 9) == [1000 + first, 1009 + first]

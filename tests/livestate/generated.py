@@ -17,7 +17,7 @@ from typing import Any
 
 from binlogkit.errors import UndeterminedError, UsageError
 from binlogkit.livestate.live import Live, live
-from binlogkit.livestate.query import Query
+from binlogkit.livestate.query import KeptQuery
 from binlogkit.livestate.views.view import ViewChange
 from binlogkit_fixtures.servers import Server
 from tests.livestate.shop import reached
@@ -322,7 +322,7 @@ def run(server: Server, seed: int, queries: int, transactions: int, every: int) 
         for _ in range(20):
             cursor.execute(schema.dml())
         with live(settings_of(server), [f"g.{table}" for table in TABLES]) as kept:
-            registered: list[Query] = []
+            registered: list[KeptQuery] = []
             watched: dict[str, Counter[Any]] = {}
             while outcome.registered < queries:
                 sql = schema.query()
@@ -362,7 +362,7 @@ def _compare(
     server: Server,
     cursor: Any,
     kept: Live,
-    registered: list[Query],
+    registered: list[KeptQuery],
     watched: Mapping[str, Counter[Any]],
     outcome: Outcome,
     number: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from binlogkit.livestate.live import Live
-from binlogkit.livestate.query import Query
+from binlogkit.livestate.query import KeptQuery
 from binlogkit_fixtures.servers import Server
 from tests.waiting import LONG, until
 
@@ -45,7 +45,7 @@ def to_the_end(kept: Live) -> Live:
     return kept
 
 
-def answers(server: Server, query: Query) -> tuple[list[Any], list[Any]]:
+def answers(server: Server, query: KeptQuery) -> tuple[list[Any], list[Any]]:
     """A query's rows here and on the server, in one order."""
     ours, theirs = query.rows(), [tuple(row) for row in server.query(query.sql)]
     if "ORDER BY" not in query.sql:

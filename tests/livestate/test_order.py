@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from binlogkit.livestate.views.kinds import Kind
-from binlogkit.livestate.views.plan import Ordering, Output, Plan
+from binlogkit.livestate.views.kinds import ValueKind
+from binlogkit.livestate.views.plan import Ordering, QueryPlan, ResultColumn
 from binlogkit.livestate.views.result import Result, Row
 
 
@@ -32,9 +32,11 @@ def in_order(rows: Counter[Row]) -> list[Row]:
 @pytest.mark.parametrize("seed", range(20))
 def test_order(seed: int) -> None:
     chance = random.Random(seed)
-    plan: Any = Plan(
+    plan: Any = QueryPlan(
         sql="SELECT …", tables=(), inner=("a", "b"), kinds=(), where="",
-        outputs=tuple(Output(name, "value", i, Kind("integer")) for i, name in enumerate("ab")),
+        outputs=tuple(
+            ResultColumn(name, "value", i, ValueKind("integer")) for i, name in enumerate("ab")
+        ),
         group=None, order=(Ordering(0, True, folded=True), Ordering(1, False)), limit=5,
         offset=chance.choice((0, 3)),
     )  # fmt: skip

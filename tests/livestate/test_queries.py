@@ -11,7 +11,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.errors import UsageError
 from binlogkit.livestate.live import Live
-from binlogkit.livestate.query import Query
+from binlogkit.livestate.query import KeptQuery
 from binlogkit.livestate.views.view import ViewChange
 from tests.livestate.test_history import ends, written
 from tests.livestate.test_live_folder import folder_of
@@ -21,7 +21,7 @@ KEPT = f"SELECT COUNT(*) AS n, MAX(id) AS m FROM {TABLE}"
 NESTED = f"SELECT id FROM {TABLE} WHERE id = (SELECT MAX(id) FROM {TABLE})"
 
 
-def _right(live: Live, kept: Query, nested: Query) -> bool:
+def _right(live: Live, kept: KeptQuery, nested: KeptQuery) -> bool:
     """Whether the table is there; if so, both queries are right, else both say why not."""
     if TABLE not in live.tables:
         for query in (kept, nested):

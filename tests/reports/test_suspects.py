@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from binlogkit.reports.model import Change, Highlight, Table, TimeLine
-from binlogkit.reports.suspects import Example, suspect_parts
+from binlogkit.reports.model import Highlight, RowChange, Table, TimeLine
+from binlogkit.reports.suspects import SuspectExample, suspect_parts
 
 SUSPECT = {
     "rank": 1, "score": 76, "timestamp": 1715695387, "thread_id": 106, "db": "shop",
@@ -29,7 +29,7 @@ def test_the_first_are_told_at_length_and_all_are_in_the_table() -> None:
 def test_who_when_where_before_after_and_undo() -> None:
     changed = row({"id": 1, "total": "9.50", "at": "2024-05-14 13:00:00"},
                   {"id": 1, "total": "0.00", "at": "2024-05-14 14:00:00"})  # fmt: skip
-    example = Example([changed], ["id"], "UPDATE orders SET total = 0")
+    example = SuspectExample([changed], ["id"], "UPDATE orders SET total = 0")
     finding, _ = suspect_parts([SUSPECT], [example], [])
     assert isinstance(finding, Highlight)
     assert (finding.heading, finding.mark) == ("update shop.orders, 75 rows", "76 of 100")
@@ -40,7 +40,7 @@ def test_who_when_where_before_after_and_undo() -> None:
     assert (finding.command, finding.tone) == ("binlogkit undo b.1", "bad")
     assert finding.changes is not None and finding.changes.total == 75
     cells = [("total", "9.50", "0.00"), ("at", "2024-05-14 13:00:00", "2024-05-14 14:00:00")]
-    assert finding.changes.rows == [Change("id 1", cells)]
+    assert finding.changes.rows == [RowChange("id 1", cells)]
 
 
 def test_the_time_line_marks_those_whose_time_is_known() -> None:

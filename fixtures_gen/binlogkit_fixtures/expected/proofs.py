@@ -22,7 +22,7 @@ import numpy as np
 
 import binlogkit as bk
 from binlogkit.analyses.conformance import against_mysqlbinlog
-from binlogkit.analyses.conformance.cell import Tables
+from binlogkit.analyses.conformance.cell import TableVersions
 from binlogkit.analyses.conformance.row_pair import as_printed, compare_rows
 from binlogkit.analyses.conformance.stored import StoredLog, StoredRow
 from binlogkit.analyses.point_in_time import AtPosition, State, read_boundaries, replay
@@ -145,7 +145,7 @@ def _by_bytes(
     log: bk.Log, manifest: mf.Manifest, rows: Sequence[Record], proved: Proved
 ) -> Iterator[Problem]:
     """Every value written back gives its cell's bytes."""
-    tables = Tables(log.table_schemas())
+    tables = TableVersions(log.table_schemas())
     stored = _stored_rows(log)
     for number, row in enumerate(rows, 1):
         cells = next(stored, None)

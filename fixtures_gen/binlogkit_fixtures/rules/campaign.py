@@ -18,7 +18,7 @@ from binlogkit.analyses.logging_rules import (
     unrolled,
 )
 from binlogkit.analyses.logging_rules.caches import Caches
-from binlogkit.rows.ddl.scan import Script
+from binlogkit.rows.ddl.scan import ScriptStatements
 from binlogkit_fixtures.rules.differences import Seen, differences
 from binlogkit_fixtures.rules.image_differences import image_differences
 from binlogkit_fixtures.rules.play import Played, Session
@@ -92,7 +92,7 @@ def _batch(server: Server, made: Sequence[Made], result: Result) -> None:
     session = Session(server)
     session.run_all(["DROP DATABASE IF EXISTS rules"])
     session.run("SET binlog_format = 'STATEMENT', sql_mode = ''")
-    session.run_all(Script(SCHEMA))
+    session.run_all(ScriptStatements(SCHEMA))
     definitions = read_definitions(SCHEMA, server.version)
     for name in _FILLED:
         rows = ", ".join(f"({n}, {n}, 'r{n}')" for n in range(1, 6))

@@ -23,7 +23,7 @@ from binlogkit.analyses.logging_rules.document import Sentence, sentences
 from binlogkit.analyses.logging_rules.images import images_of
 from binlogkit.analyses.logging_rules.model import Statement
 from binlogkit.analyses.row_image import ImageColumns
-from binlogkit.rows.ddl.scan import Script
+from binlogkit.rows.ddl.scan import ScriptStatements
 from binlogkit_fixtures.rules.play import DISCONNECT, ENDINGS, Played, Session
 from binlogkit_fixtures.rules.reasons import reason_of
 from binlogkit_fixtures.rules.scripts import once, plain, shown
@@ -42,7 +42,7 @@ def play_all(server: Server) -> dict[str, str]:
     """What every case gave, by its rule; those that cannot be played are left out."""
     server.query("DROP DATABASE IF EXISTS rules")
     server.query("SET SESSION binlog_format = 'STATEMENT'")
-    for statement in Script(SCHEMA):
+    for statement in ScriptStatements(SCHEMA):
         server.query(statement)
     folder = str(server.query("SELECT @@datadir")[0][0])
     server.query(f"SELECT 7000, 1 INTO OUTFILE '{folder}proof.txt'")

@@ -17,7 +17,7 @@ from binlogkit.analyses.logging_rules import (
 )
 from binlogkit.analyses.logging_rules.caches import Caches, commits
 from binlogkit.analyses.logging_rules.texts import alike
-from binlogkit.rows.ddl.scan import Script
+from binlogkit.rows.ddl.scan import ScriptStatements
 from binlogkit_fixtures.rules.play import DISCONNECT, ENDINGS, KILL, Played, Session
 from binlogkit_fixtures.servers import Server
 
@@ -101,7 +101,7 @@ def make_scripts(seed: int, count: int) -> Iterator[tuple[str, ...]]:
 def run_scripts(server: Server, scripts: Iterable[Sequence[str]]) -> list[Step]:
     """Play each script; every statement's prediction beside what was found."""
     server.query("DROP DATABASE IF EXISTS caches")
-    for statement in Script(TABLES):
+    for statement in ScriptStatements(TABLES):
         server.query(statement)
     server.query("CREATE TABLE caches.c1 (a INT)")
     session = Session(server, "caches")

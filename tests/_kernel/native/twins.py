@@ -16,7 +16,7 @@ from binlogkit.errors import DamageError
 from binlogkit.events.base import Event, ParseContext, parser_of
 from binlogkit.events.rows import RowsEvent
 from binlogkit.frames.arrays import buffer
-from binlogkit.frames.kernel_columns import Taken
+from binlogkit.frames.kernel_columns import TakenBuffers
 from binlogkit.rows.schema import TableSchema, table_plan
 from binlogkit.sources.raw import RawEvent
 from tests._kernel.native.row_passes import rows_pass
@@ -107,7 +107,7 @@ def _read(raw: RawEvent) -> tuple[str | None, str]:
 
 
 def _taken(schema: TableSchema, builder: TableBuilder) -> dict[str, pa.Array]:
-    taken = Taken(schema, builder)
+    taken = TakenBuffers(schema, builder)
     arrays, runs = taken.columns(), taken.runs
     for which, name in enumerate(FACT_NAMES):
         kind = pa.int32() if name in ("inner", "row") else pa.int64()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from binlogkit.analyses.conformance import against_golden, against_mysqlbinlog
-from binlogkit.analyses.conformance.aligned import Features, Step, aligned
+from binlogkit.analyses.conformance.aligned import AlignedStep, Features, aligned
 from binlogkit.sources.expected import expected_lines
 
 Record = dict[str, Any]
@@ -199,7 +199,7 @@ class Counted:
     def __init__(self) -> None:
         self.asked = 0
 
-    def align(self, mine: Sequence[int], wanted: Sequence[int]) -> list[Step]:
+    def align(self, mine: Sequence[int], wanted: Sequence[int]) -> list[AlignedStep]:
         ours, expected = ([{"n": n} for n in side] for side in (mine, wanted))
         return list(aligned(ours, expected, same=self.same, features=self.features))
 

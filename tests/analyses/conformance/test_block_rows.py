@@ -12,7 +12,7 @@ import binlogkit as bk
 from binlogkit.analyses import conformance
 from binlogkit.analyses.conformance import EventBatches, RowWindows, TextBlocks
 from binlogkit.analyses.conformance.block_rows import BlockRows
-from binlogkit.analyses.conformance.cell import Tables
+from binlogkit.analyses.conformance.cell import TableVersions
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
 from binlogkit.analyses.conformance.our_batches import OurBatches
 from binlogkit.analyses.conformance.printed import LineSource, PrintedRow
@@ -228,7 +228,7 @@ def test_few_rows_are_read_where_all_agree(golden_case: Callable[..., Any]) -> N
     case = golden_case("8.0-row-full", "keys")
     ours, findings = OurBatches(windows(case)), Differences("", keep=0)
     stored = StoredStatement(StoredLog(case.stored()))
-    groups = RowGroups(ours, Tables(case.schemas()), findings, stored)
+    groups = RowGroups(ours, TableVersions(case.schemas()), findings, stored)
     read, transaction = 0, PrintedTransaction(lambda *_: None)
     for item in read_text(case.lines(), None, BlockRows(ours, groups, findings).take):
         if isinstance(item, PrintedRow):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from binlogkit.analyses import conformance
-from binlogkit.analyses.conformance.cell import Tables
+from binlogkit.analyses.conformance.cell import TableVersions
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
 from binlogkit.analyses.conformance.printed import PrintedRow
 from binlogkit.analyses.conformance.row_pair import compare_rows
@@ -162,9 +162,9 @@ def other(value: Any) -> Any:
     return value[:-1] + ("x" if not value.endswith("x") else "y")
 
 
-def pairs(case: Any) -> Iterator[tuple[Record, PrintedRow, Tables]]:
+def pairs(case: Any) -> Iterator[tuple[Record, PrintedRow, TableVersions]]:
     """Our rows beside mysqlbinlog's, for a log without rows that it skips."""
-    tables = Tables(case.schemas())
+    tables = TableVersions(case.schemas())
     printed = [r for r in read_text(case.lines()) if isinstance(r, PrintedRow)]
     ours = case.rows()
     assert len(ours) == len(printed)

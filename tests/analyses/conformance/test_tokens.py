@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from binlogkit.analyses.conformance.tokens import (
     Diff,
-    Form,
     Printed,
     TokenError,
+    TokenForm,
     read_token,
     unquote,
 )
@@ -42,40 +42,40 @@ def quote(value: bytes) -> bytes:
 
 
 FORMS = [
-    (b"NULL", Printed(Form.NULL)),
-    (b"1", Printed(Form.INTEGER, "1", 1)),
-    (b"-1 (255)", Printed(Form.INTEGER, "-1 (255)", -1, 255)),
+    (b"NULL", Printed(TokenForm.NULL)),
+    (b"1", Printed(TokenForm.INTEGER, "1", 1)),
+    (b"-1 (255)", Printed(TokenForm.INTEGER, "-1 (255)", -1, 255)),
     (
         b"-9223372036854775808 (9223372036854775808)",
-        Printed(Form.INTEGER, "-9223372036854775808 (9223372036854775808)", -(2**63), 2**63),
+        Printed(TokenForm.INTEGER, "-9223372036854775808 (9223372036854775808)", -(2**63), 2**63),
     ),
-    (b"-12345.67890", Printed(Form.NUMBER, "-12345.67890")),
-    (b"1.5                 ", Printed(Form.NUMBER, "1.5")),
-    (b"1.0000000000000000525e+300", Printed(Form.NUMBER, "1.0000000000000000525e+300")),
-    (b"b'10101'", Printed(Form.BITS, "10101")),
-    (b"'1940:02:10'", Printed(Form.STRING, data=b"1940:02:10")),
-    (b"2012-03-18 11:30:45", Printed(Form.PLAIN, "2012-03-18 11:30:45")),
-    (b"1704067201.500000", Printed(Form.NUMBER, "1704067201.500000")),
-    (rb"'a\x00b\'c\\d'", Printed(Form.STRING, data=b"a\0b'c\\d")),
-    (rb"'q\'q" + b"\"'", Printed(Form.STRING, data=b"q'q\"")),
-    (rb"'line1\nline2\r\t\b\x1a'", Printed(Form.STRING, data=b"line1\nline2\r\t\b\x1a")),
-    (rb"'5.7: \x0a\x27\x5c'", Printed(Form.STRING, data=b"5.7: \n'\\")),
-    (b"'\xff'", Printed(Form.STRING, data=b"\xff")),
-    (b"''", Printed(Form.STRING)),
+    (b"-12345.67890", Printed(TokenForm.NUMBER, "-12345.67890")),
+    (b"1.5                 ", Printed(TokenForm.NUMBER, "1.5")),
+    (b"1.0000000000000000525e+300", Printed(TokenForm.NUMBER, "1.0000000000000000525e+300")),
+    (b"b'10101'", Printed(TokenForm.BITS, "10101")),
+    (b"'1940:02:10'", Printed(TokenForm.STRING, data=b"1940:02:10")),
+    (b"2012-03-18 11:30:45", Printed(TokenForm.PLAIN, "2012-03-18 11:30:45")),
+    (b"1704067201.500000", Printed(TokenForm.NUMBER, "1704067201.500000")),
+    (rb"'a\x00b\'c\\d'", Printed(TokenForm.STRING, data=b"a\0b'c\\d")),
+    (rb"'q\'q" + b"\"'", Printed(TokenForm.STRING, data=b"q'q\"")),
+    (rb"'line1\nline2\r\t\b\x1a'", Printed(TokenForm.STRING, data=b"line1\nline2\r\t\b\x1a")),
+    (rb"'5.7: \x0a\x27\x5c'", Printed(TokenForm.STRING, data=b"5.7: \n'\\")),
+    (b"'\xff'", Printed(TokenForm.STRING, data=b"\xff")),
+    (b"''", Printed(TokenForm.STRING)),
     (
         b"[1.00000e+00,2.50000e+00,-3.00000e+10]",
-        Printed(Form.VECTOR, "[1.00000e+00,2.50000e+00,-3.00000e+10]"),
+        Printed(TokenForm.VECTOR, "[1.00000e+00,2.50000e+00,-3.00000e+10]"),
     ),
-    (b"@4", Printed(Form.JSON_DIFF)),
+    (b"@4", Printed(TokenForm.JSON_DIFF)),
     (
         rb"JSON_REPLACE(@4, '$.a', 'b\'\nc')",
-        Printed(Form.JSON_DIFF, diffs=(Diff("replace", b"$.a", b"b'\nc"),)),
+        Printed(TokenForm.JSON_DIFF, diffs=(Diff("replace", b"$.a", b"b'\nc"),)),
     ),
     (
         b"JSON_INSERT(@4, '$.n', null,\n###      '$.t', true,\n###      '$.f', 1000.0,"
         b"\n###      '$.s', 'v')",
         Printed(
-            Form.JSON_DIFF,
+            TokenForm.JSON_DIFF,
             diffs=(
                 Diff("insert", b"$.n", b"null", True),
                 Diff("insert", b"$.t", b"true", True),
@@ -88,7 +88,7 @@ FORMS = [
         b"JSON_REMOVE(\n###      JSON_INSERT(@2, '$.new', "
         b"CAST('{\"p\": [1.5, \"x\"]}' AS JSON)),\n###      '$.a[0]')",
         Printed(
-            Form.JSON_DIFF,
+            TokenForm.JSON_DIFF,
             diffs=(
                 Diff("insert", b"$.new", b'{"p": [1.5, "x"]}', True),
                 Diff("remove", b"$.a[0]"),
@@ -97,11 +97,11 @@ FORMS = [
     ),
     (
         b"JSON_ARRAY_INSERT(@2, '$.list[3]', -1.5e-3)",
-        Printed(Form.JSON_DIFF, diffs=(Diff("insert", b"$.list[3]", b"-1.5e-3", True),)),
+        Printed(TokenForm.JSON_DIFF, diffs=(Diff("insert", b"$.list[3]", b"-1.5e-3", True),)),
     ),
     (
         b"!! Don't know how to handle column type=255 meta=4 (0004)",
-        Printed(Form.FAULT, "!! Don't know how to handle column type=255 meta=4 (0004)"),
+        Printed(TokenForm.FAULT, "!! Don't know how to handle column type=255 meta=4 (0004)"),
     ),
 ]
 
@@ -139,7 +139,7 @@ def test_escapes_read_back(value: bytes) -> None:
     """A quoted string is one line and gives its bytes back."""
     token = quote(value)
     assert b"\n" not in token
-    assert read_token(token) == Printed(Form.STRING, data=value)
+    assert read_token(token) == Printed(TokenForm.STRING, data=value)
 
 
 @given(st.binary(max_size=100))

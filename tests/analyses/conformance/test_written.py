@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from binlogkit.analyses.conformance.cell import ColumnFacts, Tables
+from binlogkit.analyses.conformance.cell import ColumnFacts, TableVersions
 from binlogkit.analyses.conformance.stored import (
     StoredCell,
     StoredType,
@@ -200,7 +200,7 @@ def test_what_servers_select_gives_what_they_store(column: str) -> None:
 
 def cells(case: Any) -> Iterator[tuple[Any, StoredCell, ColumnFacts]]:
     """Each value of our rows beside its stored cell, in the log's order."""
-    tables, ours = Tables(case.schemas()), iter(case.rows())
+    tables, ours = TableVersions(case.schemas()), iter(case.rows())
     for event, table in bodies(case):
         for row in stored_rows(KEY, event, table):
             mine = next(ours)

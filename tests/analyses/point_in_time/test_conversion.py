@@ -17,7 +17,7 @@ from binlogkit.analyses.point_in_time.conversion import LOST, altered, defined_f
 from binlogkit.analyses.point_in_time.defaults import added_value, default_value
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.ddl.session import DEFAULT_MODE, SqlMode
-from binlogkit.rows.schema import ColumnDefinition, Moment
+from binlogkit.rows.schema import ColumnDefinition, StatementTime
 
 PADDED = SqlMode.PAD_CHAR_TO_FULL_LENGTH
 
@@ -145,5 +145,5 @@ def test_defaults(text: str, expected: Any) -> None:
 def test_what_a_column_that_is_added_holds(
     text: str, moment: tuple[Any, ...], expected: Any
 ) -> None:
-    found = added_value(column(text), Moment(*moment))
+    found = added_value(column(text), StatementTime(*moment))
     assert found is expected if expected is LOST else found == expected

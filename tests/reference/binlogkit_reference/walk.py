@@ -21,7 +21,7 @@ from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.schema import TableSchema
-from binlogkit.rows.series import AllSeries, Head, Series, Source
+from binlogkit.rows.series import AllSeries, Head, Series, SourceTables
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import RawEvent
@@ -85,7 +85,7 @@ class Walk:
         self._ordinal = 0
         self._all_series = AllSeries(self.tables.catalog)
         self._series: Series | None = None  # of the log that is read
-        self._source: Source | None = None  # whose tables are known just now
+        self._source: SourceTables | None = None  # whose tables are known just now
 
     def __iter__(self) -> Iterator[Step]:
         logs = list(self._logs())

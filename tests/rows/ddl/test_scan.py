@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from binlogkit.errors import SchemaError
-from binlogkit.rows.ddl.scan import Script, leading_words, plain
+from binlogkit.rows.ddl.scan import ScriptStatements, leading_words, plain
 from binlogkit.rows.ddl.session import DEFAULT_MODE, SqlMode, mode_from_names, version_number
 from tests.benchmarks.growth import HOSTILE_TEXT
 
@@ -90,18 +90,18 @@ def test_script() -> None:
         "SELECT ';' /* ; */; -- ;\nDELIMITER //\nCREATE TRIGGER t BEGIN a; b; END //\n"
         'delimiter ;\n/* ; */\n;`;`;";"; /*!50003 x; */ y'
     )
-    assert [s.strip() for s in Script(text)] == [
+    assert [s.strip() for s in ScriptStatements(text)] == [
         "SELECT ';' /* ; */",
         "CREATE TRIGGER t BEGIN a; b; END",
         "`;`",
         '";"',
         "/*!50003 x; */ y",
     ]
-    assert list(Script("a; /*!50003 x; */ y")) == ["a", "/*!50003 x; */ y"]
+    assert list(ScriptStatements("a; /*!50003 x; */ y")) == ["a", "/*!50003 x; */ y"]
 
 
 def test_script_in_another_mode() -> None:
-    script = Script(r"SET sql_mode=1; '\'; 'x'")
+    script = ScriptStatements(r"SET sql_mode=1; '\'; 'x'")
     seen = []
     for statement in script:
         seen.append(statement.strip())
@@ -117,7 +117,7 @@ def test_nothing_in_a_text_ends_it(unit: str, before: str) -> None:
     for mode in (DEFAULT_MODE, SqlMode.NO_BACKSLASH_ESCAPES, SqlMode.ANSI_QUOTES):
         with suppress(SchemaError):
             plain(text, mode)
-        assert len(list(Script(text, mode))) <= 1
+        assert len(list(ScriptStatements(text, mode))) <= 1
         leading_words(text, 4, mode)
 
 
@@ -125,9 +125,9 @@ def test_nothing_in_a_text_ends_it(unit: str, before: str) -> None:
 @pytest.mark.parametrize("unit", ["''", "'a'", "-", "-- \n", "'\\''", "x/"])
 def test_memory_does_not_depend_on_the_text(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    list(Script(unit))
+    list(ScriptStatements(unit))
     tracemalloc.start()
-    list(map(len, Script(f"'{text}")))
+    list(map(len, ScriptStatements(f"'{text}")))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1_500_000  # the statement itself, and some places that `re` keeps

@@ -16,10 +16,10 @@ import binlogkit as bk
 from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError, ServerError
 from binlogkit.sources import mysqlbinlog
 from binlogkit.sources.connection import ServerSettings
-from binlogkit.sources.server.capture import Progress, Start, capture
-from binlogkit.sources.server.client import Identity, ReplicationClient
+from binlogkit.sources.server.capture import CaptureStart, Progress, capture
+from binlogkit.sources.server.client import ClientIdentity, ReplicationClient
 from binlogkit.sources.server.resume import Stop
-from binlogkit.sources.server.stream import FileStart, Heartbeat, StreamEvent
+from binlogkit.sources.server.stream import FileStart, Idle, StreamEvent
 from binlogkit_fixtures.servers import Server, ServerSpec, local
 from binlogkit_fixtures.servers.local import LocalServer
 from tests.sources.server.conftest_server import SERIES, settings_of, shared_series, start_series
@@ -161,7 +161,7 @@ def test_a_start_by_log_position_and_gtid(
     server.query("FLUSH BINARY LOGS")
     server.query(f"INSERT INTO {table} (b) VALUES ('two')")
     first, *rest = server.binlog_names()[-2:]
-    capture(settings_of(server), tmp_path / "log", start=Start(first))
+    capture(settings_of(server), tmp_path / "log", start=CaptureStart(first))
     assert same_as_the_server(server, tmp_path / "log", [first, *rest]) == 2
     bk.capture(settings_of(server), tmp_path / "gtid", gtid_set=done)
     assert same_as_the_server(server, tmp_path / "gtid", [first, *rest]) == 2
@@ -204,17 +204,17 @@ def test_a_server_is_a_source(servers: Servers, series: str, table: str, tmp_pat
 def test_waiting_and_heartbeats(servers: Servers, series: str) -> None:
     server = servers(series)
     name = server.binlog_names()[-1]
-    client = ReplicationClient(settings_of(server), Identity(), heartbeat=0.1)
+    client = ReplicationClient(settings_of(server), ClientIdentity(), heartbeat=0.1)
     size = next(log.size for log in client.facts.logs or () if log.name == name)
     beats = []
     for item in client.dump(name, size, wait=True):
-        if isinstance(item, Heartbeat):
+        if isinstance(item, Idle):
             beats.append(item)
         if len(beats) == 2:
             client.interrupt()
             break
     client.close()
-    assert beats == [Heartbeat(name, size)] * 2
+    assert beats == [Idle(name, size)] * 2
 
 
 @pytest.mark.parametrize("series", ["5.6", "8.0", "9"])
@@ -235,7 +235,7 @@ def test_a_dump_by_gtid_skips(servers: Servers, series: str, table: str) -> None
         assert ":shop:" in str(tagged)
         gtids = tagged
     server.query(f"INSERT INTO {table} VALUES (9, '')")
-    client = ReplicationClient(settings_of(server), Identity())
+    client = ReplicationClient(settings_of(server), ClientIdentity())
     sent = [i for i in client.dump_gtid(gtids.wire(), wait=False) if isinstance(i, StreamEvent)]
     client.close()
     events = [i for i in sent if i.file == name and not i.made_up]
@@ -366,7 +366,7 @@ def test_compressed_payloads_and_encrypted_logs(tmp_path: Path) -> None:
         server.query("FLUSH BINARY LOGS")
         capture(settings_of(server), tmp_path)
         name = server.binlog_names()[0]
-        client = ReplicationClient(settings_of(server), Identity())
+        client = ReplicationClient(settings_of(server), ClientIdentity())
         client.close()
         log = (client.facts.logs or ())[0]
         ours = (tmp_path / name).read_bytes()
@@ -431,7 +431,7 @@ def test_a_killed_dump_is_no_end(servers: Servers, tmp_path: Path) -> None:
 
 def test_the_first_item_names_the_log(servers: Servers) -> None:
     server = servers("5.7")
-    client = ReplicationClient(settings_of(server), Identity())
+    client = ReplicationClient(settings_of(server), ClientIdentity())
     assert next(client.dump("", 4, wait=False)) == FileStart(server.binlog_names()[0], 4)
     client.close()
 
@@ -441,7 +441,7 @@ def test_a_server_forgets_who_was_there(servers: Servers, series: str) -> None:
     """5.7.22 crashes in SHOW SLAVE HOSTS over who registered and left without a dump."""
     server = servers(series)
     show = "SHOW REPLICAS" if series in ("8.0", "9") else "SHOW SLAVE HOSTS"
-    who = Identity()
+    who = ClientIdentity()
     ReplicationClient(settings_of(server), who).close()
     client = ReplicationClient(settings_of(server), who)
     for item in client.dump("", 4, wait=True):

@@ -20,7 +20,7 @@ from binlogkit.errors import (
     UsageError,
     WriteError,
 )
-from binlogkit.sources.server.capture import Captured, Start, capture
+from binlogkit.sources.server.capture import Captured, CaptureStart, capture
 from binlogkit.sources.server.folder import INDEX, MANIFEST, CaptureFolder
 from tests.sources.server.fake_server import (
     END,
@@ -236,11 +236,11 @@ def test_bytes_behind_a_finished_log_are_told(tmp_path: Path, more: bytes) -> No
 
 
 def test_another_start_is_refused_and_the_same_goes_on(tmp_path: Path) -> None:
-    run(Growing(a=1), tmp_path, start=Start("a.000001"))
-    run(Growing(a=2), tmp_path, start=Start("a.000001"))
+    run(Growing(a=1), tmp_path, start=CaptureStart("a.000001"))
+    run(Growing(a=2), tmp_path, start=CaptureStart("a.000001"))
     run(Growing(a=3), tmp_path)
     with pytest.raises(UsageError, match="began otherwise"):
-        run(Growing(a=3), tmp_path, start=Start("a.000001", FIRST))
+        run(Growing(a=3), tmp_path, start=CaptureStart("a.000001", FIRST))
     assert (tmp_path / "a.000001").read_bytes() == whole(3)
 
 
@@ -249,7 +249,7 @@ def test_a_capture_from_the_middle_goes_on(tmp_path: Path, grown: int) -> None:
     """Its format description stands for itself; its places are still the server's."""
     start = FIRST + 2 * STEP
     server = Growing(a=2)
-    done = run(server, tmp_path, start=Start("a.000001", start))
+    done = run(server, tmp_path, start=CaptureStart("a.000001", start))
     assert (done.position, done.events) == (start, 0)
     server.lengths["a.000001"] = grown
     done = run(server, tmp_path)
@@ -265,7 +265,7 @@ def test_a_capture_from_the_middle_goes_on(tmp_path: Path, grown: int) -> None:
 )
 def test_starts_that_contradict_themselves(wrong: tuple[object, ...]) -> None:
     with pytest.raises((UsageError, TypeError)):
-        Start(*wrong)  # type: ignore[arg-type]
+        CaptureStart(*wrong)  # type: ignore[arg-type]
 
 
 def flipped(data: bytes, at: int = -1) -> bytes:

@@ -14,7 +14,7 @@ from binlogkit.constants import EventType
 from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.sources.server import resume
-from binlogkit.sources.server.client import Identity, ReplicationClient, ServerFacts
+from binlogkit.sources.server.client import ClientIdentity, ReplicationClient, ServerFacts
 from binlogkit.sources.server.resume import Anchor, ResumePoint, SteadyStream, Stop
 from binlogkit.sources.server.stream import StreamEvent
 from tests.sources.server.fake_server import (
@@ -55,7 +55,7 @@ def served(dump: Dump, *names: str, stop: int = 99) -> Iterable[bytes]:
 
 
 def steady(server: FakeServer, place: ResumePoint = ResumePoint(), **options: Any) -> SteadyStream:  # noqa: B008
-    connect = partial(ReplicationClient, server.settings, Identity())
+    connect = partial(ReplicationClient, server.settings, ClientIdentity())
     return SteadyStream(connect, place, **options)
 
 
@@ -130,7 +130,7 @@ def test_the_first_connection_is_tried_once() -> None:
     def connect() -> ReplicationClient:
         assert not tried
         tried.append(settings)
-        return ReplicationClient(settings, Identity())
+        return ReplicationClient(settings, ClientIdentity())
 
     with pytest.raises(LostConnectionError, match="Can't connect"):
         list(SteadyStream(connect, ResumePoint()))
@@ -204,14 +204,14 @@ def test_silence_is_a_lost_connection() -> None:
 
     with FakeServer(script, SIZES).running() as server:
         connect = partial(
-            ReplicationClient, server.settings, Identity(), heartbeat=0.2, silence=0.5
+            ReplicationClient, server.settings, ClientIdentity(), heartbeat=0.2, silence=0.5
         )
         with pytest.raises(LostConnectionError):
             list(SteadyStream(connect, ResumePoint(), wait=True, patience=0))
         assert not hung_up.is_set()
         line.set()
         with pytest.raises(UsageError, match="more often"):
-            ReplicationClient(server.settings, Identity(), heartbeat=3, silence=2)
+            ReplicationClient(server.settings, ClientIdentity(), heartbeat=3, silence=2)
 
 
 def test_a_server_that_may_not_list_its_logs_tells_by_its_answer() -> None:

@@ -18,8 +18,8 @@ from binlogkit.errors import (
     ReplicationError,
     ServerError,
 )
-from binlogkit.sources.server.client import Identity, ReplicationClient
-from binlogkit.sources.server.stream import EventStream, FileStart, Heartbeat, StreamEvent
+from binlogkit.sources.server.client import ClientIdentity, ReplicationClient
+from binlogkit.sources.server.stream import EventStream, FileStart, Idle, StreamEvent
 from tests.sources.server.fake_server import (
     END,
     FakeServer,
@@ -37,7 +37,7 @@ FDE = format_description()
 def items(packets: Iterable[bytes], *, gtid: bool = False, largest: int | None = None) -> list[Any]:
     """What the client makes of a dump's packets."""
     with FakeServer(lambda _: packets).running() as server:
-        client = ReplicationClient(server.settings, Identity())
+        client = ReplicationClient(server.settings, ClientIdentity())
         try:
             found = client.dump_gtid(b"", wait=False) if gtid else client.dump("b.1", 4, wait=False)
             if largest is not None:
@@ -94,7 +94,7 @@ def test_a_dump_by_gtid_leaves_transactions_out(version: int) -> None:
         beat = event(EventType.HEARTBEAT_LOG_EVENT_V2, fields, log_pos=7000)
     later = event(EventType.INTVAR_EVENT, INTVAR, start=9000)
     found = items([*log("a.000001", INTVAR), b"\0" + beat, b"\0" + later, END], gtid=True)
-    assert isinstance(found[-2], Heartbeat)
+    assert isinstance(found[-2], Idle)
     assert found[-2].position == (7000 if version == 1 else (5 << 32) + 7000)
     if version == 1:
         assert found[-1].pos == 9000
@@ -162,7 +162,7 @@ def test_a_connection_that_ends_is_lost() -> None:
 def test_another_protocol_is_told(greeting: bytes) -> None:
     fake = FakeServer(lambda _: (), greeting=greeting or b"\x00")
     with fake.running() as server, pytest.raises(ServerError) as caught:
-        ReplicationClient(server.settings, Identity())
+        ReplicationClient(server.settings, ClientIdentity())
     assert "secret-word" not in str(caught.value)
 
 
@@ -171,12 +171,12 @@ def test_mariadb_is_refused() -> None:
         FakeServer(lambda _: (), version="5.5.5-10.11.2-MariaDB").running() as server,
         pytest.raises(ServerError, match="MariaDB's logs"),
     ):
-        ReplicationClient(server.settings, Identity())
+        ReplicationClient(server.settings, ClientIdentity())
 
 
 def test_what_a_session_says() -> None:
     """Checksums and heartbeats are asked for, semi-synchronous replication is not claimed."""
-    who = Identity(3_000_000_000, "99999999-2222-3333-4444-555555555555")
+    who = ClientIdentity(3_000_000_000, "99999999-2222-3333-4444-555555555555")
     with FakeServer(lambda _: [END]).running() as server:
         client = ReplicationClient(server.settings, who, heartbeat=2.5)
         assert list(client.dump("a.000001", 4, wait=True)) == []

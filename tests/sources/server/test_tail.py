@@ -11,7 +11,7 @@ from typing import BinaryIO
 import pytest
 
 from binlogkit.constants import EventType
-from binlogkit.sources.server.client import Identity, ReplicationClient
+from binlogkit.sources.server.client import ClientIdentity, ReplicationClient
 from binlogkit.sources.server.resume import Stop
 from binlogkit.sources.server.tail import first_place, tail_of
 from tests.sources.server.fake_server import (
@@ -35,7 +35,7 @@ HEARTBEAT = event(EventType.HEARTBEAT_LOG_EVENT, b"a.000001", log_pos=900)
 
 
 def place_of(server: FakeServer) -> tuple[str, int]:
-    connect = partial(ReplicationClient, server.settings, Identity())
+    connect = partial(ReplicationClient, server.settings, ClientIdentity())
     return first_place(connect, b"", Stop(), patience=5.0, lost=None)
 
 
@@ -71,7 +71,7 @@ def test_where_nothing_comes_yet(told: bool, listed: int, expected: int) -> None
 @contextmanager
 def behind_the_head(server: FakeServer) -> Iterator[BinaryIO]:
     """The log that a tail gives from right behind its head."""
-    connect = partial(ReplicationClient, server.settings, Identity())
+    connect = partial(ReplicationClient, server.settings, ClientIdentity())
     tail = tail_of(connect, ("a.000001", HEAD), Stop(), wait=False, patience=5.0, lost=None)
     carrier = tail.next_log()
     assert carrier is not None

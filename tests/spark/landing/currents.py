@@ -24,7 +24,7 @@ from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.current_rows import as_inserts
 from binlogkit.spark.landing.current_tables import current, keep_current
-from binlogkit.spark.landing.kept import Kept
+from binlogkit.spark.landing.kept import KeptTable
 from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.reading import folders, read
 from binlogkit.spark.landing.restored import Restored
@@ -95,7 +95,7 @@ def ident(case: golden.GoldenCase) -> str:
     return str(case)
 
 
-def check(out: Path, landing: Landing, kept: Iterable[Kept]) -> None:
+def check(out: Path, landing: Landing, kept: Iterable[KeptTable]) -> None:
     """The tables are what a replay of all that has landed gives."""
     for one in kept:
         state = landing.state(one.table)

@@ -22,7 +22,7 @@ from binlogkit.spark.landing import Landing, current, door, keep_current, status
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import Journal, read_journal, read_terms
 from binlogkit.spark.landing.landing_path import Folder
-from binlogkit.spark.landing.terms import Since, Terms
+from binlogkit.spark.landing.terms import Terms, TermsSince
 from binlogkit.spark.landing.views import VIEWS
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
@@ -55,7 +55,7 @@ def test_a_table_that_was_excluded_lands_from_a_batch_on(tmp_path: Path) -> None
         "bank.account lands from batch 2 on: changes of earlier batches are not there, unless all "
         "logs are landed anew in another folder",
     ]
-    assert read_terms(Folder(tmp_path)) == [Since(1, exclude=("bank.account",)), Since(2)]
+    assert read_terms(Folder(tmp_path)) == [TermsSince(1, exclude=("bank.account",)), TermsSince(2)]
     landing = Landing(tmp_path)
     ended = [  # in the second log, where an XA transaction of the first one is committed
         t["gtid"]
@@ -286,7 +286,7 @@ def test_of_two_first_landings_one_has_its_terms(tmp_path: Path) -> None:
     """The other one lands nothing, not even with a copy of the ledger."""
     met, keeps = list[int](), Journal._keep
 
-    def other_first(journal: Journal, terms: Since, number: int) -> bool:
+    def other_first(journal: Journal, terms: TermsSince, number: int) -> bool:
         if not met:
             met.append(1)
             land(FIRST, tmp_path, EXCLUDED)
@@ -296,7 +296,7 @@ def test_of_two_first_landings_one_has_its_terms(tmp_path: Path) -> None:
         patched.setattr(Journal, "_keep", other_first)
         with pytest.raises(UsageError, match=r"has --exclude-table bank\.account, not none"):
             land(FIRST, tmp_path)
-    assert met and read_terms(Folder(tmp_path)) == [Since(1, exclude=("bank.account",))]
+    assert met and read_terms(Folder(tmp_path)) == [TermsSince(1, exclude=("bank.account",))]
     assert not landed(tmp_path, TABLE) and landed(tmp_path)
 
 

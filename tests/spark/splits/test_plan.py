@@ -27,7 +27,7 @@ from binlogkit.spark import options
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.splits import kinds
 from binlogkit.spark.splits.decode import check_schema, decode, scan_schema
-from binlogkit.spark.splits.plan import Plan, make_plan
+from binlogkit.spark.splits.plan import SplitPlan, make_plan
 from binlogkit_fixtures import golden
 from tests.answers.binlogkit_answers.inputs import committed
 from tests.answers.binlogkit_answers.series import in_files
@@ -36,11 +36,11 @@ from tests.spark.as_written import frame_of, rows_of
 TWO_FILES = golden.case("8.0-row-full", "transactions")
 
 
-def plan_of(path: str | Path, **given: str) -> Plan:
+def plan_of(path: str | Path, **given: str) -> SplitPlan:
     return make_plan(parse_options({"path": str(path), **given}))
 
 
-def records(plan: Plan) -> list[dict[str, Any]]:
+def records(plan: SplitPlan) -> list[dict[str, Any]]:
     schema = scan_schema(plan)
     return [
         record

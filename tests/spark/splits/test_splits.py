@@ -18,7 +18,7 @@ from binlogkit.rows.filters import Filters
 from binlogkit.spark.carried import carry
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.splits.decode import decode, scan_schema
-from binlogkit.spark.splits.plan import Plan, make_plan
+from binlogkit.spark.splits.plan import SplitPlan, make_plan
 from binlogkit_fixtures import golden
 from tests.fuzz.binlogkit_fuzz import framing, seeds
 from tests.spark.as_written import rows_of
@@ -43,13 +43,13 @@ SERIES = [
 ]
 
 
-def plan_of(source: Any, split_bytes: int = 1, **given: str) -> Plan:
+def plan_of(source: Any, split_bytes: int = 1, **given: str) -> SplitPlan:
     paths = [str(path) for path in source] if isinstance(source, list) else [str(source)]
     options = {"paths": json.dumps(paths), "splitBytes": str(split_bytes), **given}
     return make_plan(parse_options(options))
 
 
-def read(plan: Plan) -> pa.Table:
+def read(plan: SplitPlan) -> pa.Table:
     schema = scan_schema(plan)
     batches = [batch for split in plan.splits for batch in decode(plan.scan, split, schema)]
     return pa.Table.from_batches(batches, schema)

@@ -52,7 +52,7 @@ _MARKS = frozenset({"Mn", "Mc", "Me", "Cc", "Cf"})
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class FoldedTexts:
     """Texts as a collation compares them.
 
     ``equal``: texts that have the same here are equal; ``exact``: others that are exact both are
@@ -81,13 +81,13 @@ def pads(collation: str) -> bool:
     return not collation.startswith("utf8mb4_0900")
 
 
-def folded(texts: Any, collation: str | None) -> Folded:
+def folded(texts: Any, collation: str | None) -> FoldedTexts:
     """``texts``: a chunked array of them; ``collation``: by MySQL's name, None if not known."""
     name = collation or ""
     every = np.ones(len(texts), bool)
     if name in EXACT or name in PADDED:
         equal = texts if name in EXACT else pc.utf8_rtrim(texts, " ")
-        return Folded(equal, equal, every, ~every)
+        return FoldedTexts(equal, equal, every, ~every)
     usual, equal = name in FOLDING, texts
     plain = np.asarray(pc.match_substring_regex(texts, "^[ -~]*$").fill_null(True))
     if usual:
@@ -96,13 +96,13 @@ def folded(texts: Any, collation: str | None) -> Folded:
         equal = pc.if_else(pa.array(plain), small, texts)
     exact = plain & usual | np.asarray(texts.is_null())
     if exact.all():
-        return Folded(equal, equal, exact, ~every)
+        return FoldedTexts(equal, equal, exact, ~every)
     encoded = texts.combine_chunks().dictionary_encode()
     told = [_perhaps(text, name) for text in encoded.dictionary.to_pylist()]
     perhaps = pa.array([one or "" for one in told], texts.type).take(encoded.indices)
     opened = pa.array([one is None for one in told], pa.bool_()).take(encoded.indices)
     openings = np.asarray(opened.fill_null(False))
-    return Folded(equal, pa.chunked_array([perhaps]), exact, openings)
+    return FoldedTexts(equal, pa.chunked_array([perhaps]), exact, openings)
 
 
 @lru_cache(maxsize=256)

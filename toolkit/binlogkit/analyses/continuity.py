@@ -67,7 +67,7 @@ def listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={printable(str(value))}" for name, value in values.items())
 
 
-class Rows:
+class KnownRows:
     """What is known of the rows of one table.
 
     ``complete``: a row that is not known does not exist. ``keyless``: rows have no key; then only

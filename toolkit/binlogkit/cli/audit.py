@@ -157,14 +157,14 @@ def _write(
 def _page(log: Log, audit: Audit, title: str | None, chosen: str, page: Page) -> Report:
     """The report, with rows of the first suspects."""
     from binlogkit.log.suspects import rows_of_suspect
-    from binlogkit.reports.suspects import EXAMPLES, LEADING, Example
+    from binlogkit.reports.suspects import EXAMPLES, LEADING, SuspectExample
 
     examples = []
     for suspect in audit["suspects"].slice(0, LEADING).to_pylist():
         rows = [page.images(row) for row in islice(rows_of_suspect(log, suspect), EXAMPLES)]
         met = log.met.get((suspect["db"], suspect["table"]))
         examples.append(
-            Example(rows, met[-1].key if met else (), rows[0]["query"] if rows else None)
+            SuspectExample(rows, met[-1].key if met else (), rows[0]["query"] if rows else None)
         )
     return report_of(audit, title, chosen=chosen, examples=examples)
 

@@ -15,7 +15,7 @@ from binlogkit.signals import on_signals
 
 if TYPE_CHECKING:
     from binlogkit.livestate.live import Live
-    from binlogkit.livestate.query import Query
+    from binlogkit.livestate.query import KeptQuery
     from binlogkit.livestate.views.view import ViewChange
 
 
@@ -72,7 +72,7 @@ def _to_the_end(kept: Live) -> None:
         kept.wait(1.0)
 
 
-def _print(kept: Live, query: Query) -> None:
+def _print(kept: Live, query: KeptQuery) -> None:
     """The rows, and then what changes, as JSON lines."""
     changes = query.changes(beginning=True)
     for line in (line for change in changes for line in _lines(query, change)):
@@ -80,7 +80,7 @@ def _print(kept: Live, query: Query) -> None:
     note(f"up to {kept.moment.file}:{kept.moment.pos}")
 
 
-def _lines(query: Query, change: ViewChange) -> Iterator[str]:
+def _lines(query: KeptQuery, change: ViewChange) -> Iterator[str]:
     from binlogkit.livestate.query import json_value
 
     moment = change.moment
@@ -93,7 +93,7 @@ def _lines(query: Query, change: ViewChange) -> Iterator[str]:
         yield json.dumps(record, ensure_ascii=False)
 
 
-def _show(kept: Live, query: Query) -> None:
+def _show(kept: Live, query: KeptQuery) -> None:
     """The result on the terminal, while it changes."""
     from rich.live import Live as Screen
 
@@ -102,7 +102,7 @@ def _show(kept: Live, query: Query) -> None:
             screen.update(_table(kept, query), refresh=True)
 
 
-def _table(kept: Live, query: Query) -> Any:
+def _table(kept: Live, query: KeptQuery) -> Any:
     from rich.table import Table
     from rich.text import Text
 

@@ -74,14 +74,14 @@ def _statements(arguments: dict[str, Any], settings: Any) -> list[Any]:
         settings_after,
         unrolled,
     )
-    from binlogkit.rows.ddl.scan import Script
+    from binlogkit.rows.ddl.scan import ScriptStatements
     from binlogkit.sources.carriers import read_schema_text
 
     path, database = arguments["schema"], arguments["database"]
     text, release = "" if path is None else read_schema_text(path), settings.release
     definitions = read_definitions(text, release) if text else Definitions(release)
     found = []
-    for statement in Script(arguments["statement"]):
+    for statement in ScriptStatements(arguments["statement"]):
         try:
             found += unrolled(statement, definitions, settings, database)
             definitions.apply(statement, database or None)

@@ -102,7 +102,7 @@ def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, A
     if spark is None:
         state = landing.state(*tables, at=at)
         write_state(state, output)
-        Told(written_table_name(*state.table), state).tell(gaps=True)
+        StateNotes(written_table_name(*state.table), state).tell(gaps=True)
         return WELL if state.determined else FINDINGS
     from binlogkit.spark.landing.shared import shared_state
 
@@ -120,17 +120,17 @@ class _States:
 
     def __init__(self, states: Iterable[TableState]) -> None:
         self._states = states
-        self.told: list[Told] = []
+        self.told: list[StateNotes] = []
         self.last: TableState | None = None
 
     def __iter__(self) -> Iterator[TableState]:
         for state in self._states:
-            self.told.append(Told(written_table_name(*state.table), state))
+            self.told.append(StateNotes(written_table_name(*state.table), state))
             self.last = state
             yield state
 
 
-class Told:
+class StateNotes:
     """What goes to standard error of a state, without its rows."""
 
     def __init__(self, name: str, state: TableState) -> None:

@@ -40,7 +40,7 @@ class EventTexts:
         self._templates = _Templates()
         self._version = ""
 
-    def of(self, events: WindowEvents, places: _Numbers) -> Iterator[tuple[_Numbers, pa.Array]]:
+    def of(self, events: SingleEvents, places: _Numbers) -> Iterator[tuple[_Numbers, pa.Array]]:
         """The texts of some of a window's events, and of which each array is, in their order."""
         stretch, version = events.stretch, events.server_version
         if self._templates.kept > _MOST_KEPT or self._version != version:
@@ -59,7 +59,7 @@ class EventTexts:
                 yield places[some], made.filled(stretch, rows[some])
 
     def _ordinary(
-        self, events: WindowEvents, places: _Numbers, starts: _Numbers, ends: _Numbers
+        self, events: SingleEvents, places: _Numbers, starts: _Numbers, ends: _Numbers
     ) -> _Numbers:
         """The template of each event, -1 where it has none; packed events are not ordinary."""
         stretch = events.stretch
@@ -85,7 +85,7 @@ class EventTexts:
         return firsts
 
     def _learn(
-        self, known: dict[bytes, int], key: bytes, events: WindowEvents, i: int, layout: Layout
+        self, known: dict[bytes, int], key: bytes, events: SingleEvents, i: int, layout: Layout
     ) -> int:
         """A template by one event; -1 where its record does not have what is in the blanks."""
         said, stored, first = event_fields(events[i]), events.stored(i), -1
@@ -162,7 +162,7 @@ class _Templates:
         return pa.Array.from_buffers(kind, len(rows), [None, where, buffer(texts)], 0)
 
 
-class WindowEvents:
+class SingleEvents:
     """The events of a window's stretch, as they are read one by one."""
 
     def __init__(self, window: Window, stretch: Stretch) -> None:

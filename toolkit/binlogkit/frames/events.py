@@ -16,7 +16,7 @@ import pyarrow as pa
 from binlogkit.constants import EventType, event_type_name
 from binlogkit.errors import LimitError, printable
 from binlogkit.frames.arrays import integers, numbers, text_array
-from binlogkit.frames.event_texts import EventTexts, WindowEvents
+from binlogkit.frames.event_texts import EventTexts, SingleEvents
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import EVENT
 from binlogkit.frames.transaction_facts import THREAD, TransactionFacts
@@ -133,13 +133,13 @@ class Events:
     def _batches(
         self, window: Window, stretch: Stretch, places: _Numbers
     ) -> Iterator[pa.RecordBatch]:
-        events = WindowEvents(window, stretch)
+        events = SingleEvents(window, stretch)
         for share in _shares(places, stretch.sizes[places]):
             for some, texts in self._texts.of(events, share):
                 yield self._batch(window, events, some, texts)
 
     def _batch(
-        self, window: Window, events: WindowEvents, places: _Numbers, texts: pa.Array
+        self, window: Window, events: SingleEvents, places: _Numbers, texts: pa.Array
     ) -> pa.RecordBatch:
         stretch, schema, count = events.stretch, self._schema, len(places)
         entries, inners = stretch.entries[places], stretch.inners[places]
@@ -191,7 +191,7 @@ def _shares(places: _Numbers, sizes: _Numbers) -> Iterator[_Numbers]:
     yield from (some for some in np.split(places, begins) if len(some))
 
 
-def _checksums(events: WindowEvents, places: _Numbers, codes: _Numbers) -> pa.Array:
+def _checksums(events: SingleEvents, places: _Numbers, codes: _Numbers) -> pa.Array:
     """Whether the checksums of events hold, as places in ``_CHECKSUMS``."""
     stretch = events.stretch
     if stretch.raws is not None:

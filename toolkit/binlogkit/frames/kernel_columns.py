@@ -31,7 +31,7 @@ _INSERT, _DELETE = 0, 2
 _DIGEST_BYTES = 24  # of an image
 
 
-class Taken:
+class TakenBuffers:
     """What a builder held: its buffers, of which the columns are made when they are asked for."""
 
     __slots__ = (

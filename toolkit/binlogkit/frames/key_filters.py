@@ -17,7 +17,7 @@ from binlogkit.frames.key_hashes import Hashes, KeyColumn, hashed_columns, hashe
 from binlogkit.frames.schema import CellState
 
 if TYPE_CHECKING:
-    from binlogkit.frames.kernel_columns import Taken
+    from binlogkit.frames.kernel_columns import TakenBuffers
     from binlogkit.rows.schema import TableSchema
 
 #: Bits for each value: some .5 % of others pass, too.
@@ -86,7 +86,7 @@ class KeyFilters:
             self._end(key, self._known.pop(key))
         self._begun, self._events = event, events
 
-    def take(self, taken: Taken) -> None:
+    def take(self, taken: TakenBuffers) -> None:
         """Take rows of one version of a table, of which the key's columns were decoded."""
         schema, columns = taken.schema, self.columns(taken.schema)
         name = (*schema.name, columns)

@@ -18,7 +18,7 @@ from binlogkit._kernel.native.runs import FACT_NAMES, RUN, Runs
 from binlogkit.frames.arrays import FEW, buffer, constant, integers, nothing, one_number, text_array
 from binlogkit.frames.fields.field import names
 from binlogkit.frames.fields.rows import BATCH
-from binlogkit.frames.kernel_columns import Taken
+from binlogkit.frames.kernel_columns import TakenBuffers
 from binlogkit.frames.schema import DIGESTS, common_types
 from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.schema import TableSchema
@@ -65,7 +65,7 @@ class Provenance:
             del known[: max(0, bisect_right(known, ordinal, key=itemgetter(0)) - 1)]
 
     def batches(
-        self, tables: deque[Taken], known: TransactionFacts
+        self, tables: deque[TakenBuffers], known: TransactionFacts
     ) -> Iterator[tuple[TableSchema, pa.RecordBatch]]:
         """Each of the tables' rows in the canonical schema; what was handed over is let go."""
         many = len(tables) > _KEPT_LAYOUTS
@@ -76,7 +76,7 @@ class Provenance:
                 taken.plan.layout = None
             yield taken.schema, batch
 
-    def _batch(self, taken: Taken, known: TransactionFacts) -> pa.RecordBatch:
+    def _batch(self, taken: TakenBuffers, known: TransactionFacts) -> pa.RecordBatch:
         rows, schema = taken.rows, taken.schema
         facts = _facts(taken.runs, known) | taken.columns()
         facts["file"] = _looked_up(self._files, taken.runs)

@@ -23,7 +23,7 @@ from binlogkit.frames.share_decoding import (
     SHARE_COLUMNS,
     SHARE_MOST,
     SHARE_MOST_SORTED,
-    Decoded,
+    DecodedShare,
     Faulty,
     Share,
     Workers,
@@ -146,7 +146,7 @@ class RowChanges:
             digests=digests,
         )  # fmt: skip
         self._shares: deque[Share] = deque()
-        self._windows: deque[Decoded] = deque()
+        self._windows: deque[DecodedShare] = deque()
         self._waiting = 0
         self._known = TransactionFacts()
         self._provenance = Provenance()
@@ -221,7 +221,7 @@ class RowChanges:
     def _decode(self, share: Share) -> Iterator[Batches]:
         """Hand over what a share gives next."""
         for item in self._workers.result(share, islice(self._shares, 1, None)):
-            if isinstance(item, Decoded):
+            if isinstance(item, DecodedShare):
                 self._windows.append(item)
                 self._waiting += item.size
             elif isinstance(item, Faulty):

@@ -89,9 +89,9 @@ class RowCounts:
             if self._keys is None:
                 told = builder.take()[1]
             else:
-                from binlogkit.frames.kernel_columns import Taken
+                from binlogkit.frames.kernel_columns import TakenBuffers
 
-                taken = Taken(schema, builder)
+                taken = TakenBuffers(schema, builder)
                 told = taken.runs
                 self._keys.take(taken)
             runs = np.frombuffer(told.tobytes(), _RUN)

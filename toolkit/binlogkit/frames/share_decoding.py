@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from binlogkit.errors import DamageError, UsageError
-from binlogkit.frames.kernel_columns import Taken
+from binlogkit.frames.kernel_columns import TakenBuffers
 from binlogkit.rows.schema import TableSchema
 from binlogkit.rows.window import Window
 from binlogkit.sources.tasks import Submit, Task
@@ -37,7 +37,7 @@ _MOST_THREADS, _MOST_ASKED = 4, 99
 _SMALL = 48 << 20  # bytes of logs that one thread has read when others have only begun
 _VARIABLE = "BINLOGKIT_THREADS"
 
-Found: TypeAlias = "Decoded | Faulty | list[DamageError]"
+Found: TypeAlias = "DecodedShare | Faulty | list[DamageError]"
 # By the identity of a schema, which a reading keeps one of, and the server's version.
 Builders: TypeAlias = "dict[tuple[int, str], tuple[TableSchema, TableBuilder]]"
 
@@ -82,11 +82,11 @@ class SharePart:
 
 
 @dataclass(slots=True)
-class Decoded:
+class DecodedShare:
     """A window: what was taken of some tables' changes; ``last``: the last transaction in it."""
 
     share: Share
-    tables: deque[Taken]
+    tables: deque[TakenBuffers]
     size: int
     last: int
 
@@ -173,9 +173,9 @@ class Share:
         held = (builder.rows * len(schema.columns) for schema, builder in self.builders.values())
         return sum(held) >= _MOST_CELLS
 
-    def _taken(self) -> list[Decoded]:
+    def _taken(self) -> list[DecodedShare]:
         """What the builders hold."""
-        tables = [Taken(*pair) for pair in self.builders.values() if pair[1].rows]
+        tables = [TakenBuffers(*pair) for pair in self.builders.values() if pair[1].rows]
         if not tables:
             return []
         tables.sort(key=lambda taken: taken.runs.first_seq)
@@ -184,7 +184,7 @@ class Share:
                 taken.columns()
         size = sum(taken.size for taken in tables)
         last = max(taken.runs.last_tx for taken in tables)
-        return [Decoded(self, deque(tables), size, last)]
+        return [DecodedShare(self, deque(tables), size, last)]
 
     def release(self) -> None:
         """Let go of the buffers that its parts stand on."""

@@ -110,7 +110,7 @@ class Totals(_Sums):
         return pa.table([*columns, *map(pa.array, sums.T)], schema=schema)
 
 
-class Touched(_Sums):
+class TouchedTables(_Sums):
     """Which tables each transaction changes."""
 
     def take(self, window: Window, rows: Numbers) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from binlogkit._kernel.native.runs import Runs, gtid_texts
 from binlogkit.frames.arrays import FEW, buffer, nothing, one_number, places_of, text_array
 from binlogkit.rows.filters import Filters
-from binlogkit.rows.window import TRANSACTIONS, Facts
+from binlogkit.rows.window import TRANSACTIONS, PythonFacts
 
 #: What a transaction of the kernel's has: bits of ``has``.
 GTID, COMMIT, THREAD, XID = 1, 4, 8, 16
@@ -31,10 +31,10 @@ class TransactionFacts:
     def __init__(self) -> None:
         self._records = np.zeros(0, TRANSACTIONS)  # in order
         self._ends: dict[int, tuple[int, int]] = {}  # number -> (has, xid) that was read ahead
-        self._facts = Facts()
+        self._facts = PythonFacts()
         self._open = _NONE  # the last transaction, where it is open
 
-    def add(self, records: np.ndarray[Any, Any], facts: Facts) -> None:
+    def add(self, records: np.ndarray[Any, Any], facts: PythonFacts) -> None:
         """Take the facts of a piece; a transaction that was open comes again."""
         self._facts.gtids.update(facts.gtids)
         self._facts.xa.update(facts.xa)

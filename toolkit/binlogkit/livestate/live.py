@@ -20,7 +20,7 @@ from binlogkit.livestate.copies import check_name, write_copy
 from binlogkit.livestate.history import At, Moments
 from binlogkit.livestate.moment import Moment
 from binlogkit.livestate.queries import Queries
-from binlogkit.livestate.query import Answer, Query
+from binlogkit.livestate.query import Answer, KeptQuery
 from binlogkit.livestate.states import is_written
 from binlogkit.livestate.tables import LiveTables
 from binlogkit.log.states.table_state import TableState
@@ -374,7 +374,7 @@ class Live:
         name: str | None = None,
         on_change: Callable[[ViewChange], object] | None = None,
         recompute: bool = False,
-    ) -> Query:
+    ) -> KeptQuery:
         """Keep a query's result up to date by changes.
 
         ``sql``: one SELECT in MySQL's SQL over these tables: filters, inner and left joins with an
@@ -389,7 +389,7 @@ class Live:
         with self.holding() as moment:
             view = View(name or f"query {len(self._queries) + 1}", sql, on_change, recompute)
             self._queries.add(view, moment, self._missing)
-            return Query(self, view, self._news)
+            return KeptQuery(self, view, self._news)
 
     def drop(self, name: str) -> None:
         """Keep a query no more."""

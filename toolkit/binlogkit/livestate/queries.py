@@ -9,10 +9,10 @@ from binlogkit.constants import TableId
 from binlogkit.errors import BinlogKitError, UndeterminedError, UsageError
 
 if TYPE_CHECKING:
-    from binlogkit.livestate.tables import Change, LiveTables
-    from binlogkit.livestate.views.engine import Engine
-    from binlogkit.livestate.views.plan import Plan
-    from binlogkit.livestate.views.relations import Touched
+    from binlogkit.livestate.tables import LiveTables, TableStep
+    from binlogkit.livestate.views.engine import QueryEngine
+    from binlogkit.livestate.views.plan import QueryPlan
+    from binlogkit.livestate.views.relations import TouchedTable
     from binlogkit.livestate.views.view import View
     from binlogkit.rows.schema import TableDefinition
 
@@ -26,19 +26,19 @@ class Queries:
     def __init__(self, tables: LiveTables) -> None:
         self._tables = tables
         self._views: dict[str, View] = {}
-        self._engine: Engine | None = None
+        self._engine: QueryEngine | None = None
         self._doubts: dict[TableId, list[str]] = {}  # as of the last step
 
     def __len__(self) -> int:
         return len(self._views)
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> QueryEngine:
         """What calculates, loaded when it is first needed. UsageError: it is not installed."""
-        from binlogkit.livestate.views.engine import Engine
+        from binlogkit.livestate.views.engine import QueryEngine
 
         if self._engine is None:
-            self._engine = Engine()
+            self._engine = QueryEngine()
         return self._engine
 
     def add(self, view: View, moment: Any, missing: Missing) -> None:
@@ -72,7 +72,7 @@ class Queries:
         self._check(view, plan, missing)
         view.begin(plan, self.engine, self._touched(plan, {}), moment)
 
-    def _check(self, view: View, plan: Plan, missing: Missing) -> None:
+    def _check(self, view: View, plan: QueryPlan, missing: Missing) -> None:
         """UndeterminedError: the rows of its tables are not certain."""
         for name in plan.reads:
             doubts = self._doubts.get(name)
@@ -84,21 +84,23 @@ class Queries:
     def _doubts_of(self, name: TableId, missing: Missing) -> list[str]:
         return [*self._tables.doubts(name), *missing(name)]
 
-    def _touched(self, plan: Plan, changes: Mapping[TableId, Change]) -> dict[TableId, Touched]:
-        from binlogkit.livestate.views.relations import Touched
+    def _touched(
+        self, plan: QueryPlan, changes: Mapping[TableId, TableStep]
+    ) -> dict[TableId, TouchedTable]:
+        from binlogkit.livestate.views.relations import TouchedTable
 
         found = {}
         for name in plan.reads:
             change, fold = changes.get(name), self._tables.fold(name)
             if change is None:
                 rows = fold.settled().table
-                found[name] = Touched(rows, rows, None, fold.definition)
+                found[name] = TouchedTable(rows, rows, None, fold.definition)
             else:
                 told = change.before, change.after, change.deltas
-                found[name] = Touched(*told, fold.definition)
+                found[name] = TouchedTable(*told, fold.definition)
         return found
 
-    def take(self, changes: Mapping[TableId, Change], moment: Any, missing: Missing) -> None:
+    def take(self, changes: Mapping[TableId, TableStep], moment: Any, missing: Missing) -> None:
         """Carry what a step did to tables on into the queries."""
         if self._views:
             self._doubts = {name: self._doubts_of(name, missing) for name in self._tables.shown()}
@@ -141,7 +143,7 @@ class Queries:
         return found
 
 
-def described(plan: Plan) -> str:
+def described(plan: QueryPlan) -> str:
     """How a query is kept up to date."""
     names = ", ".join(".".join(name) for name in plan.reads)
     if plan.anew:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from binlogkit.livestate.views.view import View, ViewChange
 
 
-class Kept(Protocol):
+class QueryOwner(Protocol):
     """What a query asks of the live state that it belongs to."""
 
     @property
@@ -52,14 +52,14 @@ class Answer:
         return pd.DataFrame(self.rows, columns=self.columns, dtype=object)
 
 
-class Query:
+class KeptQuery:
     """A query whose result is kept up to date; ``sql``, ``name``.
 
     What it shows is the result at the end of the transaction that ``live.moment`` names. Each
     question raises why the query cannot be kept, where it cannot any more.
     """
 
-    def __init__(self, live: Kept, view: View, news: threading.Condition) -> None:
+    def __init__(self, live: QueryOwner, view: View, news: threading.Condition) -> None:
         self._live, self._view, self._news = live, view, news
         self.sql, self.name = view.sql, view.name
 

@@ -70,7 +70,7 @@ class Shown:
 
 
 @dataclass(slots=True)
-class Change:
+class TableStep:
     """What a step did to a table: ``before``, ``after``: its rows (Rows.table); ``deltas``: what
     went and what came; ``anew``: it is to be read anew, because its columns changed, or more than
     the deltas say."""
@@ -147,7 +147,7 @@ class LiveTables:
         if self._cascading:
             self._replay.follow(self._off, keep=False)
 
-    def apply(self, step: Step) -> dict[TableId, Change]:
+    def apply(self, step: Step) -> dict[TableId, TableStep]:
         """Carry out a step; what it did to the tables that it touched."""
         counted = step.having(Outcome.COMMITTED)
         batches = self._counting(step, counted, step.having(Outcome.ROLLED_BACK))
@@ -174,7 +174,7 @@ class LiveTables:
         self._replay.finish()
         return self._end(changes)
 
-    def _fold_names(self, step: Step, changes: dict[TableId, Change]) -> None:
+    def _fold_names(self, step: Step, changes: dict[TableId, TableStep]) -> None:
         """Call tables as their server stores their names: in small letters, unlike statements."""
         self.wanted = [*dict.fromkeys(map(small_name, self.wanted))]
         self._bases = frozenset(map(small_name, self._bases))
@@ -232,7 +232,7 @@ class LiveTables:
 
     def _begin(
         self, batches: list[Any], boundaries: list[Boundary], step: Step
-    ) -> dict[TableId, Change]:
+    ) -> dict[TableId, TableStep]:
         """Note the rows of the tables that are about to be touched."""
         touched = {table_of(b) for b in batches}
         touched |= {n for b in boundaries for n in self._replay.names if b.concerns(n)}
@@ -247,10 +247,10 @@ class LiveTables:
             missing = any(gap.concerns([".".join(name)]) for gap in step.gaps)
             fold.compares = not missing and not self._doubts_of(name, fold, CONTRADICTIONS)
             rows.deltas = []
-            changes[name] = Change(rows.table, rows.table, rows.deltas)
+            changes[name] = TableStep(rows.table, rows.table, rows.deltas)
         return changes
 
-    def _end(self, changes: dict[TableId, Change]) -> dict[TableId, Change]:
+    def _end(self, changes: dict[TableId, TableStep]) -> dict[TableId, TableStep]:
         for name, change in changes.items():
             fold = self._replay.tables.get(name)
             rows = fold.settled() if fold is not None else None
@@ -276,7 +276,7 @@ class LiveTables:
         for batch in batches:
             self._replay.take(batch)
 
-    def _happen(self, boundary: Boundary, changes: dict[TableId, Change]) -> None:
+    def _happen(self, boundary: Boundary, changes: dict[TableId, TableStep]) -> None:
         """Carry out what happens to a table."""
         replay = self._replay
         replay.finish()
@@ -285,7 +285,7 @@ class LiveTables:
         for name in [n for n in replay.names if boundary.concerns(n)]:
             fold = replay.tables.get(name)
             before = pa.table({}) if fold is None else fold.settled().table
-            changes.setdefault(name, Change(before, before, [])).anew = True
+            changes.setdefault(name, TableStep(before, before, [])).anew = True
         fresh = not boundary.conditional or boundary.name in replay.absent
         if boundary.action == "create" and boundary.definition is not None and fresh:
             replay.history.keys[boundary.name] = key_of(boundary.definition)[0]

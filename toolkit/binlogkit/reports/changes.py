@@ -11,7 +11,7 @@ from typing import Any
 
 from binlogkit.frames.fields.field import Fields, fields
 from binlogkit.reports._values import cell_text
-from binlogkit.reports.model import Change
+from binlogkit.reports.model import RowChange
 from binlogkit.reports.output import Output
 
 CHANGES = "changes"
@@ -50,13 +50,13 @@ def change_text(row: Mapping[str, Any], key: Sequence[str] = ()) -> str:
     return f"{', '.join(_values(where))}: " * bool(where) + ", ".join(_changes(before, changed))
 
 
-def changes_of(rows: Iterable[Mapping[str, Any]], key: Sequence[str] = ()) -> list[Change]:
+def changes_of(rows: Iterable[Mapping[str, Any]], key: Sequence[str] = ()) -> list[RowChange]:
     """The changed cells of records with images, for a page; of a row that came or went all cells
     but those of its key."""
     return [_change(row, key) for row in rows]
 
 
-def _change(row: Mapping[str, Any], key: Sequence[str]) -> Change:
+def _change(row: Mapping[str, Any], key: Sequence[str]) -> RowChange:
     old, new = row["before"], row["after"]
     there: Mapping[str, Any] = old or new or {}
     name = ", ".join(_values({column: there[column] for column in key if column in there}))
@@ -66,7 +66,7 @@ def _change(row: Mapping[str, Any], key: Sequence[str]) -> Change:
         columns = [n for n, v in new.items() if n not in old or old[n] != v]
         columns.sort(key=lambda column: _is_time(new[column]))
     cells = [(column, _cell(old, column), _cell(new, column)) for column in columns]
-    return Change(name, cells)
+    return RowChange(name, cells)
 
 
 def _cell(image: Mapping[str, Any] | None, column: str) -> str | None:

@@ -25,7 +25,7 @@ from binlogkit.reports.model import (
     columns_of,
     tool,
 )
-from binlogkit.reports.suspects import Example, first_of, suspect_parts
+from binlogkit.reports.suspects import SuspectExample, first_of, suspect_parts
 
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
 #: The audit's sections, each as records.
@@ -44,7 +44,7 @@ def evidence_report(
     title: str = "What this binary log shows",
     *,
     chosen: str = "",
-    examples: Sequence[Example] = (),
+    examples: Sequence[SuspectExample] = (),
 ) -> Report:
     """The report of an audit's sections (log.audit.SECTIONS), for html.render and text.render.
 
@@ -77,7 +77,7 @@ def _facts(found: Found) -> Iterator[tuple[str, str]]:
         yield "span", " to ".join(moment(time) for time in (min(times), max(times)))
 
 
-def _sections(found: Found, examples: Sequence[Example]) -> Iterator[Section]:
+def _sections(found: Found, examples: Sequence[SuspectExample]) -> Iterator[Section]:
     if "suspects" in found:
         parts = suspect_parts(found["suspects"], examples, found.get("by_minute", ()))
         yield Section("Suspects", list(parts), _INTROS["Suspects"])

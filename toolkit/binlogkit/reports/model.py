@@ -77,7 +77,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RowChange:
     """What became of a row: its ``name`` (the key), and of each cell the column, its text before
     and after (None: not there, or not known)."""
 
@@ -93,7 +93,7 @@ class Changes:
     ``total``: how many rows there are, if more than these; ``heads``: of the columns.
     """
 
-    rows: Sequence[Change]
+    rows: Sequence[RowChange]
     total: int = 0
     heads: tuple[str, str, str, str] = ("row", "column", "before", "after")
     caption: str = ""

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 from binlogkit.reports.changes import changes_of
 from binlogkit.reports.model import (
     Card,
-    Change,
     Changes,
     Column,
     Items,
     Part,
     Report,
+    RowChange,
     Section,
     Table,
     Text,
@@ -64,7 +64,7 @@ def difference_report(
     return Report(title, sections, cards=cards, facts=[tool(), *facts])
 
 
-def _named(change: Change, row: Mapping[str, Any]) -> str:
+def _named(change: RowChange, row: Mapping[str, Any]) -> str:
     """The row's key, how it differs, and how often, where several are alike."""
     several = f" × {row['count']}" if (row.get("count") or 1) > 1 else ""
     return ", ".join(text for text in (change.name, row["difference"]) if text) + several
@@ -110,19 +110,19 @@ _SCRIPT = "It rolls back unless each statement does exactly what was meant and i
 _HEADS = ("row", "column", "before", "after")
 
 
-def _first(rows: Sequence[Change], total: int, heads: Heads = _HEADS) -> Changes:
+def _first(rows: Sequence[RowChange], total: int, heads: Heads = _HEADS) -> Changes:
     caption = f"the first {_FIRST} of {total:,} rows" * (total > _FIRST)
     return Changes(rows[:_FIRST], min(total, _FIRST), heads, caption)
 
 
-def _all(rows: Sequence[Change], total: int, heads: Heads = _HEADS) -> list[Section]:
+def _all(rows: Sequence[RowChange], total: int, heads: Heads = _HEADS) -> list[Section]:
     if total <= _FIRST:
         return []
     note = f"{total:,}" if total == len(rows) else f"the first {len(rows):,} of {total:,}"
     return [Section("All rows", [Changes(rows, total, heads)], note=note, folded=True)]
 
 
-def _planned(row: Mapping[str, Any]) -> Change:
+def _planned(row: Mapping[str, Any]) -> RowChange:
     key = tuple(row["key"] or ())
     images = {"before": row["now"], "after": row["after"]}
     named = {**(row["key"] or {}), **(row["now"] or {}), **(row["after"] or {})}
@@ -131,7 +131,7 @@ def _planned(row: Mapping[str, Any]) -> Change:
     words = [f"{row.get('table') or ''} {name or change.name}".strip(), row.get("op") or ""]
     told = ", ".join(word for word in words if word)
     if row.get("refused"):
-        return Change(told, [("refused", None, row["refused"])], "bad")
+        return RowChange(told, [("refused", None, row["refused"])], "bad")
     return replace(change, name=told, tone="warn" if row.get("skipped") else "plain")
 
 

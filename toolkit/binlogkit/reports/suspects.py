@@ -33,7 +33,7 @@ _TITLES = {"timestamp": "time", "thread_id": "connection", "op": "operation", "p
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class SuspectExample:
     """Some rows of a suspect, as records; the columns of its table's key; and its statement."""
 
     rows: Sequence[Mapping[str, Any]] = ()
@@ -43,12 +43,12 @@ class Example:
 
 def suspect_parts(
     rows: Sequence[Mapping[str, Any]],
-    examples: Sequence[Example],
+    examples: Sequence[SuspectExample],
     minutes: Sequence[Mapping[str, Any]],
 ) -> Iterator[Part]:
     """The suspects, by rank; ``examples``: of the first of them; ``minutes``: row changes over
     time, among which they are marked."""
-    for row, example in zip(rows, [*examples, *[Example()] * LEADING], strict=False):
+    for row, example in zip(rows, [*examples, *[SuspectExample()] * LEADING], strict=False):
         if row["rank"] <= LEADING:
             yield _finding(row, example)
     if minutes:
@@ -83,7 +83,7 @@ def _tone(row: Mapping[str, Any]) -> Tone:
     return "bad" if row["score"] >= _GRAVE else "warn"
 
 
-def _finding(row: Mapping[str, Any], example: Example) -> Highlight:
+def _finding(row: Mapping[str, Any], example: SuspectExample) -> Highlight:
     thread, time = row["thread_id"], row["timestamp"]
     place = "" if row["pos"] is None else f" at {row['pos']}"
     several = row.get("transactions") or 0

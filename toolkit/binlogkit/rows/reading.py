@@ -29,11 +29,11 @@ from binlogkit.rows.gtid_ledger import GtidLedger, by_origin
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.scan import LogScan, ScannedPart
 from binlogkit.rows.schema import Supposition
-from binlogkit.rows.series import AllSeries, Head, Series, Source, beside
+from binlogkit.rows.series import AllSeries, Head, Series, SourceTables, beside
 from binlogkit.rows.slots import Slots
 from binlogkit.rows.soundness import Finding, Gap, Gaps
 from binlogkit.rows.table_history import TableHistory
-from binlogkit.rows.window import ALONE, THREAD, Facts, Looked, Window
+from binlogkit.rows.window import ALONE, THREAD, Looked, PythonFacts, Window
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.raw import EventHeader
 from binlogkit.sources.tasks import Submit
@@ -84,7 +84,7 @@ class Reading:
         self.undecodable = 0
         self.supposed: dict[str, Supposition] = {}
         self.ordinal = self.start.ordinal
-        self.facts = Facts()
+        self.facts = PythonFacts()
         self.scanner = Scanner(self.start.number)
         self._slots = Slots(self.tables, self.scanner)
         self._looked: list[Looked] = []
@@ -93,7 +93,7 @@ class Reading:
         self._fatal: DamageError | None = None  # what ends the reading after a window
         self._server_version = ""
         self._series: Series | None = None  # of the log that is read
-        self._source: Source | None = None  # whose tables are known just now
+        self._source: SourceTables | None = None  # whose tables are known just now
         self._scan: LogScan | None = None
         self._savepoint: int | None = None  # the last transaction with one
 
@@ -227,7 +227,7 @@ class Reading:
             self._generation = self.tables.generation
         return window
 
-    def _told(self, transactions: np.ndarray[Any, Any]) -> Facts:
+    def _told(self, transactions: np.ndarray[Any, Any]) -> PythonFacts:
         """What Python knows of a window's transactions; the last one may continue in the next."""
         found = replace(self.facts, gtids={**self.facts.gtids}, xa={**self.facts.xa})
         if len(transactions):

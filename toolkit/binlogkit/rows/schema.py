@@ -224,7 +224,7 @@ class TableDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class StatementTime:
     """When a statement was carried out: ``second``, since 1970 UTC, its ``microseconds``, and the
     session's ``time_zone``; each None where the log lacks it."""
 
@@ -261,7 +261,7 @@ class TableChange:
     reads: tuple[tuple[str, str], ...] | None = None
     alone: bool = False
     deletes_all: bool = False
-    moment: Moment = Moment()
+    moment: StatementTime = StatementTime()
     like: tuple[str, str] | None = None
 
     def in_small_letters(self) -> TableChange:

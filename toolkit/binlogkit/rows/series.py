@@ -62,7 +62,7 @@ class Head:
 
 
 @dataclass(slots=True)
-class Source:
+class SourceTables:
     """What logs of one name share: the tables as DDL left them, and the names that it touched."""
 
     name: str
@@ -78,7 +78,7 @@ class Series:
     ROTATE names, and when.
     """
 
-    source: Source
+    source: SourceTables
     head: Head
     names: set[str] = field(default_factory=set)
     numbers: set[int] = field(default_factory=set)
@@ -136,7 +136,7 @@ class AllSeries:
         self._catalog, self._tracked = catalog or Catalog(), tracked
         self._series: list[Series] = []
         self.began: tuple[str, GtidSet | None] = ("", None)
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, SourceTables] = {}
 
     def of(self, head: Head) -> Series:
         """The series of a log that begins, which it is added to."""
@@ -144,7 +144,7 @@ class AllSeries:
         if found is None:
             name = head.source or self._new_name(head.name)
             if name not in self._sources:
-                self._sources[name] = Source(name, self._catalog.copy(), set(self._tracked))
+                self._sources[name] = SourceTables(name, self._catalog.copy(), set(self._tracked))
             source = self._sources[name]
             found = Series(source, head)
             self._series.append(found)

@@ -14,8 +14,8 @@ from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.ddl.session import Acted
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.resolve import resolve_schema
-from binlogkit.rows.schema import Moment, Origin, TableDefinition, TableSchema
-from binlogkit.rows.series import Source
+from binlogkit.rows.schema import Origin, StatementTime, TableDefinition, TableSchema
+from binlogkit.rows.series import SourceTables
 from binlogkit.sources.log_format import is_mariadb, version_tuple
 
 _NO_FOREIGN_KEY_CHECKS = 1 << 26  # of a Query event's flags2
@@ -62,7 +62,7 @@ class TableHistory:
         self._columns = 0
         self._source: str | None = None
 
-    def take_over(self, source: Source) -> None:
+    def take_over(self, source: SourceTables) -> None:
         """Take a source's tables for those that there are, and forget what maps stood for."""
         self.catalog, self.tracked, self._source = source.catalog, source.tracked, source.name
         self._interned.clear()
@@ -98,7 +98,7 @@ class TableHistory:
             acted=self._acted(status.ddl_xid),
             place=f"{file} at {offset}",
         )
-        moment = Moment(second, status.microseconds, status.time_zone)
+        moment = StatementTime(second, status.microseconds, status.time_zone)
         changes = [replace(c, moment=moment) if c.action == "alter" else c for c in changes]
         for change in changes:
             self.note_text(change.action, change.db, change.table, file, offset)

@@ -50,7 +50,7 @@ _COPIED = 1 << 20  # bytes that are rather copied than kept
 
 
 @dataclass(slots=True)
-class Facts:
+class PythonFacts:
     """What Python alone knows of transactions, by number: GTIDs with tags, XA ids."""
 
     gtids: dict[int, tuple[str | None, int | None]] = field(default_factory=dict)
@@ -273,7 +273,7 @@ class Window:
     first: bool
     last: bool
     server_version: str
-    facts: Facts
+    facts: PythonFacts
     transactions: Array
     stretch: Stretch | None
     schemas: list[TableSchema | None]

@@ -27,7 +27,7 @@ HEAD_EVENTS, HEAD_WAIT = 2, 0.2  # a log begins with two events, which are writt
 _ROTATE_POSITION = 8
 
 
-class Waiting(Protocol):
+class EndWish(Protocol):
     """A wish to end that what waits looks at (``Stop`` in server/resume.py)."""
 
     def __bool__(self) -> bool: ...
@@ -61,7 +61,7 @@ class FolderLog(GrowingFile):
     """A file that a server, or a capture, writes. ``successor``: whether the next one is there."""
 
     def __init__(
-        self, path: Path, successor: Callable[[], Path | None], stop: Waiting, *, wait: bool
+        self, path: Path, successor: Callable[[], Path | None], stop: EndWish, *, wait: bool
     ) -> None:
         self._name, self._path, self._successor = str(path), path, successor
         self._stop, self._wait = stop, wait

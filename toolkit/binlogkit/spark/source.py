@@ -27,7 +27,7 @@ from binlogkit.spark.installed import shipped
 from binlogkit.spark.options import STREAMING, parse_options
 from binlogkit.spark.splits.decode import check_schema, decode, scan_schema
 from binlogkit.spark.splits.masked import check_masked
-from binlogkit.spark.splits.plan import Plan, Scan, Split, make_plan
+from binlogkit.spark.splits.plan import Scan, Split, SplitPlan, make_plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +42,7 @@ class BinlogDataSource(DataSource):
     def __init__(self, options: dict[str, str]) -> None:
         super().__init__(options)
         self._scan = parse_options(options)
-        self._plan: Plan | None = None
+        self._plan: SplitPlan | None = None
 
     @classmethod
     def name(cls) -> str:
@@ -52,7 +52,7 @@ class BinlogDataSource(DataSource):
     def schema(self) -> StructType:
         """The columns; a typed scan reads the logs to find its table's."""
         if not self._scan.typed:
-            return struct_type(scan_schema(Plan(Scan(self._scan))))
+            return struct_type(scan_schema(SplitPlan(Scan(self._scan))))
         if self._scan.base is not None:
             from binlogkit.spark.stream.beginning import stream_schema
 
@@ -102,7 +102,7 @@ class _Reader(DataSourceReader):
         return decode(self._scan, partition.value, wanted_schema(self._schema))
 
 
-def _told(plan: Plan) -> str:
+def _told(plan: SplitPlan) -> str:
     """The first gaps of a plan, a line each, and where to find all."""
     lines = ["changes may be missing (all gaps are the frame of records=gaps):"]
     return "\n  ".join([*lines, *map(str, plan.gaps[:_GAPS_TOLD])])

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from binlogkit.analyses.undoing.dependents.values import Column, joined
+from binlogkit.analyses.undoing.dependents.values import ValueColumn, joined
 
 DAY = dt.date(2023, 1, 1)
 
@@ -24,5 +24,5 @@ DAY = dt.date(2023, 1, 1)
     ids=["numbers", "texts", "bytes and a date", "bytes and a number"],
 )
 def test_types_that_differ(first: pa.Array, last: pa.Array, wanted: list[object]) -> None:
-    columns = [Column(array, np.zeros(len(array), bool), {}) for array in (first, last)]
+    columns = [ValueColumn(array, np.zeros(len(array), bool), {}) for array in (first, last)]
     assert joined(columns).array.to_pylist() == wanted

@@ -14,8 +14,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from binlogkit.analyses.conformance.aligned import Features, Step, aligned
-from binlogkit.analyses.conformance.cell import ColumnFacts, Tables
+from binlogkit.analyses.conformance.aligned import AlignedStep, Features, aligned
+from binlogkit.analyses.conformance.cell import ColumnFacts, TableVersions
 from binlogkit.analyses.conformance.expected_cell import ExpectedCell
 from binlogkit.analyses.conformance.expected_rules import explain_expected
 from binlogkit.analyses.conformance.one_sided import Neighbours, OneSided
@@ -69,7 +69,7 @@ def against_golden(
     All is streamed.
     """
     findings = Differences(file, keep=keep, baseline=baseline, decoder=decoder)
-    judge = _Judge(findings, Tables(schemas), field_bytes)
+    judge = _Judge(findings, TableVersions(schemas), field_bytes)
     if events is not None:
         judge.events(events, expected_events)
     if rows is not None:
@@ -92,13 +92,13 @@ def wrong_rows(
     """What is wrong with one log's rows: the differences of :func:`against_golden` that make it
     fail, as records of ``COLUMNS`` in the log's order, without an Arrow table of them."""
     findings = Differences(file, baseline=baseline, decoder=decoder)
-    _Judge(findings, Tables(schemas), None).rows(rows, expected_rows)
+    _Judge(findings, TableVersions(schemas), None).rows(rows, expected_rows)
     return findings.failing
 
 
 class _Judge:
     def __init__(
-        self, findings: Differences, tables: Tables, field_bytes: FieldBytes | None
+        self, findings: Differences, tables: TableVersions, field_bytes: FieldBytes | None
     ) -> None:
         self._findings = findings
         self._report = findings.report
@@ -348,7 +348,7 @@ class _Judge:
         return difference(None, None, said, reason, proof)
 
 
-def _one_sided(step: Step) -> OneSided:
+def _one_sided(step: AlignedStep) -> OneSided:
     """A record that only one side has."""
     record = step.wanted if step.mine is None else step.mine
     assert record is not None

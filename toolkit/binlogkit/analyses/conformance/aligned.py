@@ -58,7 +58,7 @@ class Features:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AlignedStep:
     """A record of either side or of both; ``moved``: they stand elsewhere among the others."""
 
     mine: Record | None
@@ -72,7 +72,7 @@ def aligned(
     *,
     same: Callable[[Record, Record], bool],
     features: Callable[[Record], Features],
-) -> Iterator[Step]:
+) -> Iterator[AlignedStep]:
     """Both sides in the expected order, each record once.
 
     ``same``: whether two records that come next on both sides are surely one another. At most some
@@ -81,13 +81,13 @@ def aligned(
     mine, wanted = _Ahead(ours), _Ahead(expected)
     while (have := mine.peek()) is not None and (want := wanted.peek()) is not None:
         if same(have, want):
-            yield Step(mine.take(), wanted.take())
+            yield AlignedStep(mine.take(), wanted.take())
         else:
             yield from _Window(mine, wanted, same, features).settled()
     while mine.peek() is not None:
-        yield Step(mine.take(), None)
+        yield AlignedStep(mine.take(), None)
     while wanted.peek() is not None:
-        yield Step(None, wanted.take())
+        yield AlignedStep(None, wanted.take())
 
 
 class _Ahead:
@@ -131,7 +131,7 @@ class _Window:
         self._a: list[Features] = []
         self._b: list[Features] = []
 
-    def settled(self) -> Iterator[Step]:
+    def settled(self) -> Iterator[AlignedStep]:
         """Take from both sides what is aligned up to the last tie, or the whole window."""
         size, ended = _WINDOW, False
         ties: list[tuple[int, int]] = []
@@ -158,7 +158,7 @@ class _Window:
             known.extend(map(self._features, records[len(known) :]))
         return max(map(len, self._records)) < size
 
-    def _steps(self, pairs: Sequence[_Pair]) -> Iterator[Step]:
+    def _steps(self, pairs: Sequence[_Pair]) -> Iterator[AlignedStep]:
         moved = self._moved(pairs)
         gone = set(moved.values())
         mine, wanted = self._records
@@ -166,9 +166,9 @@ class _Window:
             if i is None and j is not None:
                 other = moved.get(j)
                 have = None if other is None else mine[other]
-                yield Step(have, wanted[j], moved=have is not None)
+                yield AlignedStep(have, wanted[j], moved=have is not None)
             elif i is not None and i not in gone:
-                yield Step(mine[i], None if j is None else wanted[j])
+                yield AlignedStep(mine[i], None if j is None else wanted[j])
 
     def _moved(self, pairs: Sequence[_Pair]) -> dict[int, int]:
         """Records that both sides have, but elsewhere: the wanted one's number -> ours."""

@@ -25,7 +25,13 @@ from binlogkit.analyses.conformance.event_forms import (
     Example,
     Places,
 )
-from binlogkit.analyses.conformance.event_run import MOST_BYTES, UINT32, EventRun, Told, same_texts
+from binlogkit.analyses.conformance.event_run import (
+    MOST_BYTES,
+    UINT32,
+    EventRun,
+    RunFacts,
+    same_texts,
+)
 from binlogkit.analyses.conformance.our_batches import (
     EventPart,
     OurBatches,
@@ -203,7 +209,7 @@ class BlockEvents:
     # ---- rows
 
     @staticmethod
-    def _in_place(run: EventRun, rows: RowRun, at: Places, told: Told) -> bool:
+    def _in_place(run: EventRun, rows: RowRun, at: Places, told: RunFacts) -> bool:
         """Whether the rows say rightly where they stand, and what their event and its transaction
         are."""
         count = len(at)
@@ -263,7 +269,9 @@ class BlockEvents:
 
     # ---- what follows
 
-    def _apply(self, run: EventRun, rows: RowRun, at: Places, told: Told, by_bytes: int) -> None:
+    def _apply(
+        self, run: EventRun, rows: RowRun, at: Places, told: RunFacts, by_bytes: int
+    ) -> None:
         count, stop = len(at), len(told.gtids)
         last = stop - 1
         for rule, counts in rows.rules.items():

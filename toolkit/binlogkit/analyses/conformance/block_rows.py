@@ -7,7 +7,7 @@ block has adapts to how often that is.
 
 from __future__ import annotations
 
-from binlogkit.analyses.conformance.our_batches import Block, OurBatches
+from binlogkit.analyses.conformance.our_batches import OurBatches, RowBlock
 from binlogkit.analyses.conformance.printed import LineSource
 from binlogkit.analyses.conformance.printed_transaction import AT_THE_END
 from binlogkit.analyses.conformance.result import Differences
@@ -47,7 +47,7 @@ class BlockRows:
                 self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
                 return
 
-    def _judge(self, block: Block, lines: LineSource) -> bool:
+    def _judge(self, block: RowBlock, lines: LineSource) -> bool:
         kind = Kind.REPRESENTATION
         if any(self._findings.wants(kind, rule) for rule in block.rules):
             return False  # the frame keeps the first of each
@@ -62,7 +62,7 @@ class BlockRows:
         self._groups.judged(block.last, len(block), block.cells, by_bytes)
         return True
 
-    def _in_place(self, block: Block) -> bool:
+    def _in_place(self, block: RowBlock) -> bool:
         """Whether the rows say rightly where they stand, and what their event and its transaction
         are."""
         if not block.alike:
@@ -80,7 +80,7 @@ class BlockRows:
                 return False
         return True
 
-    def _by_bytes(self, block: Block) -> int | None:
+    def _by_bytes(self, block: RowBlock) -> int | None:
         """How many cells, all, are what the log stores where the text has not all digits; None:
         they are judged one by one."""
         rows = self._groups.stored.rows(len(block))

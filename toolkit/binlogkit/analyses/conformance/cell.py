@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from binlogkit.analyses.conformance.tokens import Form, Printed
+from binlogkit.analyses.conformance.tokens import Printed, TokenForm
 from binlogkit.constants import ColumnType
 from binlogkit.errors import UsageError
 from binlogkit.rows.schema import Column, Origin, TableSchema
@@ -99,7 +99,7 @@ def _from_mapping(column: Mapping[str, Any]) -> ColumnFacts:
     )
 
 
-class Tables:
+class TableVersions:
     """The known versions of all tables, and which one a row image fits."""
 
     def __init__(self, schemas: Iterable[TableSchema | Mapping[str, Any]]) -> None:
@@ -197,7 +197,7 @@ def _number(cell: Cell) -> bool:
 
 
 def _string(cell: Cell) -> bool:
-    if not isinstance(cell.ours, str) or cell.printed.form is not Form.STRING:
+    if not isinstance(cell.ours, str) or cell.printed.form is not TokenForm.STRING:
         return False
     if cell.column.charset is not None and cell.column.charset not in _UTF8:
         # Only ASCII is the same in nearly every character set; the others have a rule.
@@ -210,7 +210,7 @@ def _string(cell: Cell) -> bool:
 
 
 def _quoted(cell: Cell) -> bool:
-    if cell.printed.form is Form.STRING:
+    if cell.printed.form is TokenForm.STRING:
         if not isinstance(cell.ours, str):
             return False
         return cell.printed.data == cell.ours.encode("utf-8", "backslashreplace")
@@ -229,17 +229,17 @@ _SAME: dict[str, Callable[[Cell], bool]] = {
     "TIME": _quoted,
     "DATETIME": _quoted,
 }
-_BY_FORM: dict[Form, Callable[[Cell], bool]] = {
-    Form.INTEGER: _integer,
-    Form.NUMBER: lambda cell: _text(cell) or _number(cell),
-    Form.STRING: _string,
-    Form.PLAIN: _text,
+_BY_FORM: dict[TokenForm, Callable[[Cell], bool]] = {
+    TokenForm.INTEGER: _integer,
+    TokenForm.NUMBER: lambda cell: _text(cell) or _number(cell),
+    TokenForm.STRING: _string,
+    TokenForm.PLAIN: _text,
 }
 
 
 def same(cell: Cell) -> bool:
     """Whether both sides write the same value the same way."""
-    if cell.printed.form is Form.NULL or cell.ours is None:
-        return cell.printed.form is Form.NULL and cell.ours is None
+    if cell.printed.form is TokenForm.NULL or cell.ours is None:
+        return cell.printed.form is TokenForm.NULL and cell.ours is None
     how = _SAME.get(cell.family) or _BY_FORM.get(cell.printed.form)
     return how is not None and how(cell)

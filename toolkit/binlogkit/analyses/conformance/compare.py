@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, tzinfo
 from typing import Any, TypeVar
 
-from binlogkit.analyses.conformance.cell import Tables
+from binlogkit.analyses.conformance.cell import TableVersions
 from binlogkit.analyses.conformance.event_fields import TYPES, fields_of, our_statement
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
 from binlogkit.analyses.conformance.our_records import (
@@ -102,7 +102,7 @@ class _Comparison:
         self.blocks = None
         self.block_events = None
         self.transaction = PrintedTransaction(self.report)
-        tables, statement = Tables(schemas), StoredStatement(stored)
+        tables, statement = TableVersions(schemas), StoredStatement(stored)
         if isinstance(rows, RowWindows):
             from binlogkit.analyses.conformance.block_events import BlockEvents
             from binlogkit.analyses.conformance.block_rows import BlockRows

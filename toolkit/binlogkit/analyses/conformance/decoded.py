@@ -24,7 +24,7 @@ from binlogkit.analyses.conformance.event_fields import TYPES, fields_of
 from binlogkit.analyses.conformance.json_rules import PathError, applied, dump
 from binlogkit.analyses.conformance.mysqlbinlog_text import read_text
 from binlogkit.analyses.conformance.printed import PrintedCell, PrintedEvent, PrintedRow
-from binlogkit.analyses.conformance.tokens import Diff, Form, Printed, TokenError, read_token
+from binlogkit.analyses.conformance.tokens import Diff, Printed, TokenError, TokenForm, read_token
 from binlogkit.analyses.conformance.value_rules import moment_text, set_number
 from binlogkit.errors import UsageError, printable
 
@@ -187,15 +187,15 @@ def value_of(cell: PrintedCell, before: PrintedCell | None) -> Any:
     update's other image."""
     try:
         printed = read_token(cell.token)
-        if printed.form is Form.JSON_DIFF and before is not None:
+        if printed.form is TokenForm.JSON_DIFF and before is not None:
             return dump(applied(printed, read_token(before.token)))
     except (TokenError, PathError) as exc:
         return _undecodable(cell, str(exc))
-    if printed.form is Form.FAULT:
+    if printed.form is TokenForm.FAULT:
         return _undecodable(cell, printed.text)
     kind = cell.type.partition("(")[0].partition(" ")[0]
     special = _BY_TYPE.get(kind)
-    return special(printed) if special and printed.form is not Form.NULL else _plain(printed)
+    return special(printed) if special and printed.form is not TokenForm.NULL else _plain(printed)
 
 
 def _undecodable(cell: PrintedCell, reason: str) -> Record:
@@ -204,15 +204,15 @@ def _undecodable(cell: PrintedCell, reason: str) -> Record:
 
 def _plain(printed: Printed) -> Any:
     match printed.form:
-        case Form.NULL:
+        case TokenForm.NULL:
             return None
-        case Form.INTEGER:
+        case TokenForm.INTEGER:
             return printed.number
-        case Form.BITS:
+        case TokenForm.BITS:
             return int(printed.text or "0", 2)
-        case Form.STRING:
+        case TokenForm.STRING:
             return _string(printed.data)
-        case Form.JSON_DIFF:
+        case TokenForm.JSON_DIFF:
             return {"json_diff": [_operation(diff) for diff in printed.diffs]}
         case _:
             return printed.text

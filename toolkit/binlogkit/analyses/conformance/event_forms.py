@@ -52,7 +52,7 @@ class EventRole(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Blank:
+class NumberBlank:
     """A number of ``bits`` bits below ``limit`` at the byte ``at`` of an event, after ``skipped``
     bits of that; ``names``: of the record's fields that hold it."""
 
@@ -80,8 +80,8 @@ def numbers_at(data: Bytes, at: int, width: int) -> Numbers:
     return whole.view("<u8")[:, 0]
 
 
-_TIMESTAMP, _LOG_POS = Blank(("timestamp",), 0, 32), Blank(("log_pos",), 13, 32)
-_SIZE = Blank(("size",), 9, 32)
+_TIMESTAMP, _LOG_POS = NumberBlank(("timestamp",), 0, 32), NumberBlank(("log_pos",), 13, 32)
+_SIZE = NumberBlank(("size",), 9, 32)
 _LAST_MOMENT = 253_402_300_800_000_000  # microseconds; the year 10000 begins
 _GNO, _CLOCK, _TIMES = (HEADER_LENGTH + n for n in (17, 25, 42))
 _LOGICAL_CLOCK = 2
@@ -107,22 +107,22 @@ ROWS = frozenset((*_V1, *_V2))
 STARTS = frozenset((*_GTIDS, EventType.QUERY_EVENT))
 
 
-def _gtid(data: bytes) -> tuple[Blank, ...]:
-    blanks = [Blank(("gno",), _GNO, 64)]
+def _gtid(data: bytes) -> tuple[NumberBlank, ...]:
+    blanks = [NumberBlank(("gno",), _GNO, 64)]
     if data[_CLOCK : _CLOCK + 1] == bytes([_LOGICAL_CLOCK]):
-        blanks += [Blank(("last_committed",), _CLOCK + 1, 64),
-                   Blank(("sequence_number",), _CLOCK + 9, 64)]  # fmt: skip
+        blanks += [NumberBlank(("last_committed",), _CLOCK + 1, 64),
+                   NumberBlank(("sequence_number",), _CLOCK + 9, 64)]  # fmt: skip
     if len(data) >= _TIMES + 7:
         names, at = ("immediate_commit_timestamp", "original_commit_timestamp"), _TIMES
         two = data[_TIMES + 6] >> 7
         for some in (names[:1], names[1:]) if two else (names,):
-            blanks.append(Blank(some, at, 55, _LAST_MOMENT))
+            blanks.append(NumberBlank(some, at, 55, _LAST_MOMENT))
             at += 7
         blanks += _packed(("transaction_length",), data, at)
     return tuple(blanks)
 
 
-def _tagged(data: bytes) -> Iterator[Blank]:
+def _tagged(data: bytes) -> Iterator[NumberBlank]:
     fields = tagged_places(data, HEADER_LENGTH)
     for number, (name, is_signed) in _OF_TAGGED.items():
         if number not in fields:
@@ -134,30 +134,32 @@ def _tagged(data: bytes) -> Iterator[Blank]:
         at, skipped = (at + 1, 0) if length > _WHOLE else (at, length)
         bits = 64 if length > _WHOLE else 8 * length - skipped
         limit = _LAST_MOMENT if name.endswith("timestamp") else 1 << 64
-        yield Blank(names, at, bits - is_signed, limit, skipped + is_signed)
+        yield NumberBlank(names, at, bits - is_signed, limit, skipped + is_signed)
 
 
-def _packed(names: tuple[str, ...], data: bytes, at: int) -> Iterator[Blank]:
+def _packed(names: tuple[str, ...], data: bytes, at: int) -> Iterator[NumberBlank]:
     if at < len(data):
         wide = _PACKED.get(data[at])
-        yield Blank(names, at, 8, 0xFB) if wide is None else Blank(names, at + 1, wide)
+        yield NumberBlank(names, at, 8, 0xFB) if wide is None else NumberBlank(names, at + 1, wide)
 
 
-def _query(data: bytes) -> tuple[Blank, ...] | None:
+def _query(data: bytes) -> tuple[NumberBlank, ...] | None:
     end = _STATUS + int.from_bytes(data[_STATUS_LENGTH:_STATUS], "little")
     if data[end + data[HEADER_LENGTH + 8] + 1 :] != b"BEGIN":
         return None
     blanks = [
-        Blank(("thread_id",), HEADER_LENGTH, 32),
-        Blank(("exec_time",), HEADER_LENGTH + 4, 32),
+        NumberBlank(("thread_id",), HEADER_LENGTH, 32),
+        NumberBlank(("exec_time",), HEADER_LENGTH + 4, 32),
     ]
     place = status_places(data[_STATUS:end])[0].get("microseconds")
     if place is not None:
-        blanks.append(Blank(("status_vars.microseconds",), _STATUS + place.start, 24, 1_000_000))
+        blanks.append(
+            NumberBlank(("status_vars.microseconds",), _STATUS + place.start, 24, 1_000_000)
+        )
     return tuple(blanks)
 
 
-def _payload(data: bytes) -> tuple[Blank, ...]:
+def _payload(data: bytes) -> tuple[NumberBlank, ...]:
     names = {PAYLOAD_SIZE: "payload_size", UNCOMPRESSED: "uncompressed_size"}
     fields = dict(payload_fields(data, HEADER_LENGTH)[0])
     return tuple(
@@ -168,7 +170,7 @@ def _payload(data: bytes) -> tuple[Blank, ...]:
     )
 
 
-def blanks_of(data: bytes) -> tuple[Blank, ...] | None:
+def blanks_of(data: bytes) -> tuple[NumberBlank, ...] | None:
     """The numbers of an event (header to body) that others like it may have otherwise; None: none
     is like it."""
     code = data[4]
@@ -188,9 +190,9 @@ def blanks_of(data: bytes) -> tuple[Blank, ...] | None:
     except IndexError:
         return None
     if code == EventType.XID_EVENT:
-        return (*head, Blank(("xid",), HEADER_LENGTH, 64))
+        return (*head, NumberBlank(("xid",), HEADER_LENGTH, 64))
     if code == EventType.ROWS_QUERY_LOG_EVENT:
-        return (*head, _SIZE, Blank((), HEADER_LENGTH, 8))  # a length that says nothing
+        return (*head, _SIZE, NumberBlank((), HEADER_LENGTH, 8))  # a length that says nothing
     return head if code == EventType.TABLE_MAP_EVENT else None
 
 
@@ -308,7 +310,7 @@ _TAILS: Mapping[int, tuple[str, str]] = {
 _ODD = r"[\x00-\x09\x0b-\x1f\\]|(?:^|\n)(?:at|End of|Start of) "
 
 
-def _record_template(fields: str, blanks: Sequence[Blank], code: int) -> Template:
+def _record_template(fields: str, blanks: Sequence[NumberBlank], code: int) -> Template:
     """The JSON text of an event's fields."""
     tail, how = _TAILS.get(code, ("", ""))
     said = json.loads(fields)
@@ -332,7 +334,7 @@ def _record_template(fields: str, blanks: Sequence[Blank], code: int) -> Templat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class EventForm:
     """What events like an example have in common.
 
     ``type``, ``flags``: as the record has them; ``record``: its fields; ``gtid``: what stands
@@ -341,7 +343,7 @@ class Form:
     """
 
     part: EventRole
-    blanks: Mapping[str, Blank]
+    blanks: Mapping[str, NumberBlank]
     type: str
     flags: str
     record: Template
@@ -398,7 +400,7 @@ class Example:
         data, size = np.frombuffer(self.data, np.uint8), np.array([len(self.data)])
         return int(prefixes(self.data[4], data, np.zeros(1, np.int64), size)[0])
 
-    def alike(self, form: Form) -> Alike:
+    def alike(self, form: EventForm) -> Alike:
         """It alone, as an event of a form."""
         data, prefix = np.frombuffer(self.data, np.uint8), self.prefix
         printed = {name: np.array([getattr(self, name)], np.uint64) for name in PLACES}
@@ -426,10 +428,10 @@ class EventForms:
         self._forget()
 
     def _forget(self) -> None:
-        self.forms: list[Form] = []
+        self.forms: list[EventForm] = []
         self.texts: dict[tuple[int, int], Template] = {}
         self.before = -1
-        self._known: dict[_Kind, dict[tuple[Blank, ...], dict[bytes, int]]] = {}
+        self._known: dict[_Kind, dict[tuple[NumberBlank, ...], dict[bytes, int]]] = {}
         self._bytes = 0
 
     def learn(self, example: Example) -> bool:
@@ -491,7 +493,7 @@ class EventForms:
         return found
 
 
-def _kept(blanks: Sequence[Blank], prefix: int) -> Bytes:
+def _kept(blanks: Sequence[NumberBlank], prefix: int) -> Bytes:
     """The bits that all events of a form have in common."""
     kept = np.full(prefix, 0xFF, np.uint8)
     for blank in blanks:
@@ -500,11 +502,11 @@ def _kept(blanks: Sequence[Blank], prefix: int) -> Bytes:
     return kept
 
 
-def _made(example: Example, blanks: Sequence[Blank]) -> Form:
+def _made(example: Example, blanks: Sequence[NumberBlank]) -> EventForm:
     by_name = {name.rpartition(".")[2]: blank for blank in blanks for name in blank.names}
     code, gtid = example.data[4], example.gtid
     table_id = example.data[HEADER_LENGTH : HEADER_LENGTH + 6]
-    return Form(
+    return EventForm(
         _part(example.data), by_name, example.type, example.flags,
         _record_template(example.fields, blanks, code),
         None if gtid is None or code not in _GTIDS else gtid.rpartition(":")[0] + ":",
@@ -512,7 +514,7 @@ def _made(example: Example, blanks: Sequence[Blank]) -> Form:
     )  # fmt: skip
 
 
-def _says(form: Form, example: Example) -> bool:
+def _says(form: EventForm, example: Example) -> bool:
     """Whether the form, filled with the example's own numbers, says what its record does."""
     events = example.alike(form)
     return events.filled(form.record).to_pylist() == [example.fields.encode()] and (
@@ -526,7 +528,7 @@ class Alike:
     the checksum that are printed of each; ``whole[starts[i]:ends[i]]``: what has no form; ``text``:
     what is printed."""
 
-    form: Form
+    form: EventForm
     data: Bytes
     printed: Mapping[str, Numbers]
     whole: Bytes

@@ -21,9 +21,9 @@ from binlogkit.analyses.conformance.event_forms import (
     PLACES,
     Alike,
     Bytes,
+    EventForm,
     EventForms,
     EventRole,
-    Form,
     Numbers,
     Places,
     numbers_at,
@@ -63,7 +63,7 @@ for _one, *_others in (
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunFacts:
     """What the transaction of each event says: of a transaction without it, -1 or None."""
 
     gtids: pa.Array
@@ -210,7 +210,7 @@ class EventRun:
 
     # ---- transactions
 
-    def told(self, stop: int) -> Told:
+    def told(self, stop: int) -> RunFacts:
         """What the first events' transactions say."""
         parts = self._parts[:stop]
         ends = np.flatnonzero(parts == EventRole.END)
@@ -235,7 +235,7 @@ class EventRun:
             for _, (events, alike) in self._numbers_of(stop, part):
                 into[which[events]] = alike.numbers(name)[: len(events)]
         places = pa.array(given, mask=given < 0)
-        return Told(
+        return RunFacts(
             pa.concat_arrays(chunks).take(places).take(pa.array(which)), commits[which],
             threads[which], xids[which], self._queries(parts, which),
         )  # fmt: skip
@@ -256,7 +256,7 @@ class EventRun:
 
     def _numbers_of(
         self, stop: int, part: EventRole
-    ) -> Iterator[tuple[Form, tuple[Places, Alike]]]:
+    ) -> Iterator[tuple[EventForm, tuple[Places, Alike]]]:
         """The forms of a part; its events before ``stop``, which are the first of each."""
         for events, alike in self._alike:
             if alike.form.part == part:

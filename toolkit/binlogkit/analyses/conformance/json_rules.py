@@ -16,7 +16,7 @@ from typing import Any
 
 from binlogkit.analyses.conformance.cell import Cell
 from binlogkit.analyses.conformance.rule import Kind, Rules
-from binlogkit.analyses.conformance.tokens import Diff, Form, Printed
+from binlogkit.analyses.conformance.tokens import Diff, Printed, TokenForm
 
 JSON_RULES = Rules()
 _rule = JSON_RULES.add
@@ -151,7 +151,7 @@ def _change(parent: Any, leg: str | int, diff: Diff) -> None:
 
 def _printed(cell: Cell, errors: str = "strict") -> str:
     """The printed text. ValueError for other forms than strings."""
-    if cell.printed.form is not Form.STRING:
+    if cell.printed.form is not TokenForm.STRING:
         raise ValueError("no string is printed")
     return cell.printed.data.decode("utf-8", errors)
 
@@ -159,7 +159,7 @@ def _printed(cell: Cell, errors: str = "strict") -> str:
 def _before(cell: Cell) -> Printed | None:
     """The printed document before a printed partial update."""
     before = cell.printed_before
-    return before if before is not None and before.form is Form.STRING else None
+    return before if before is not None and before.form is TokenForm.STRING else None
 
 
 @_rule(
@@ -169,7 +169,7 @@ def _before(cell: Cell) -> Printed | None:
     "JSON",
 )
 def _scalar_unquoted(cell: Cell) -> bool:
-    if cell.printed.form is not Form.STRING:
+    if cell.printed.form is not TokenForm.STRING:
         return False
     value = _parse(cell.ours)
     return isinstance(value, str) and value.encode("utf-8", "surrogatepass") == cell.printed.data
@@ -211,7 +211,7 @@ def _without_fraction(value: Any) -> Any:
 
 def _listed(cell: Cell) -> bool:
     """``{"json_diff": [{"op", "path", "value"}]}`` with the printed operations in order."""
-    if cell.printed.form is not Form.JSON_DIFF or not isinstance(cell.ours, dict):
+    if cell.printed.form is not TokenForm.JSON_DIFF or not isinstance(cell.ours, dict):
         return False
     listed = cell.ours.get("json_diff")
     if not isinstance(listed, list) or len(listed) != len(cell.printed.diffs):
@@ -245,7 +245,7 @@ def _diff_listed(cell: Cell) -> bool:
 )
 def _diff_applied(cell: Cell) -> bool:
     before = _before(cell)
-    if cell.printed.form is not Form.JSON_DIFF or before is None:
+    if cell.printed.form is not TokenForm.JSON_DIFF or before is None:
         return False
     return bool(_parse(cell.ours) == applied(cell.printed, before))
 
@@ -258,7 +258,7 @@ def _diff_applied(cell: Cell) -> bool:
     kind=Kind.UNDER_DETERMINED,
 )
 def _diff_without_before(cell: Cell) -> bool:
-    if cell.printed.form is not Form.JSON_DIFF or cell.printed_before is not None:
+    if cell.printed.form is not TokenForm.JSON_DIFF or cell.printed_before is not None:
         return False
     _parse(cell.ours)
     return True

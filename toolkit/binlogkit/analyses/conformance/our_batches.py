@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.conformance.cell import Tables, TableVersion
+from binlogkit.analyses.conformance.cell import TableVersion, TableVersions
 from binlogkit.analyses.conformance.our_records import (
     Key,
     OurEvents,
@@ -65,7 +65,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Some of the next rows, of one version of a table, and what mysqlbinlog must print of them.
 
     ``rows``: the rows of the group that they are; ``rules``: how many cells each rule explains;
@@ -233,7 +233,7 @@ class OurBatches(_Batched["_Share"], OurRows):
             form = self._forms[name] = RowForm(facts)
         form.learn(row)
 
-    def block(self, last: Key, most: int, tables: Tables) -> Block | None:
+    def block(self, last: Key, most: int, tables: TableVersions) -> RowBlock | None:
         """Up to ``most`` of the next rows, if they stand at or before ``last`` and can be rendered.
 
         ``tables``: which version the rows of a table are of.
@@ -243,7 +243,7 @@ class OurBatches(_Batched["_Share"], OurRows):
             return None
         return share.block(self._row, last, most, self._forms, tables)
 
-    def run(self, last: Key, tables: Tables) -> RowRun | None:
+    def run(self, last: Key, tables: TableVersions) -> RowRun | None:
         """The next rows up to ``last``, None where there are none."""
         share = self._first()
         if share is None or share.key(self._row) > last:
@@ -416,7 +416,7 @@ class _Share:
         return records_of(generic_rows(some, generic_schema(), compact=True), ROW)
 
     def run(
-        self, row: int, last: Key, forms: Mapping[tuple[str, str], RowForm], tables: Tables
+        self, row: int, last: Key, forms: Mapping[tuple[str, str], RowForm], tables: TableVersions
     ) -> RowRun | None:
         """See :meth:`OurBatches.run`."""
         end = self._behind(last)
@@ -436,8 +436,8 @@ class _Share:
 
     def block(
         self, row: int, last: Key, most: int, forms: Mapping[tuple[str, str], RowForm],
-        tables: Tables,
-    ) -> Block | None:  # fmt: skip
+        tables: TableVersions,
+    ) -> RowBlock | None:  # fmt: skip
         """See :meth:`OurBatches.block`."""
         behind = self._behind(last)
         if behind is None:
@@ -471,7 +471,7 @@ class RowRun:
 
     def __init__(
         self, groups: Sequence[_Group], group: Numbers, place: Numbers,
-        forms: Mapping[tuple[str, str], RowForm], tables: Tables, *, open_end: bool,
+        forms: Mapping[tuple[str, str], RowForm], tables: TableVersions, *, open_end: bool,
     ) -> None:  # fmt: skip
         count = len(group)
         self.open = open_end
@@ -556,10 +556,10 @@ def _some(column: pa.Array, places: Numbers) -> pa.Array:
     return column.take(pa.array(places))
 
 
-def _made(group: _Group, texts: RowTexts, rows: range) -> Block:
+def _made(group: _Group, texts: RowTexts, rows: range) -> RowBlock:
     these = slice(rows.start, rows.stop)
     rules = {rule: int(counts[these].sum()) for rule, counts in texts.rules.items()}
-    return Block(
+    return RowBlock(
         group,
         rows,
         text=bytes(texts.data[texts.offsets[rows.start] : texts.offsets[rows.stop]]),

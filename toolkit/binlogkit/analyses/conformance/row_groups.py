@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from binlogkit.analyses.conformance.cell import Tables, TableVersion
+from binlogkit.analyses.conformance.cell import TableVersion, TableVersions
 from binlogkit.analyses.conformance.one_sided import Neighbours, OneSided
 from binlogkit.analyses.conformance.our_records import Key, OurRows, Record, key_of
 from binlogkit.analyses.conformance.printed import PrintedRow
@@ -66,7 +66,7 @@ class RowGroups:
     """
 
     def __init__(
-        self, ours: OurRows, tables: Tables, findings: Differences, stored: StoredStatement
+        self, ours: OurRows, tables: TableVersions, findings: Differences, stored: StoredStatement
     ) -> None:
         self.ours = ours
         self.tables = tables

@@ -14,8 +14,8 @@ from typing import Any
 from binlogkit.analyses.conformance.cell import (
     Cell,
     ColumnFacts,
-    Tables,
     TableVersion,
+    TableVersions,
     family_of,
     same,
 )
@@ -33,7 +33,7 @@ from binlogkit.analyses.conformance.rule import (
 )
 from binlogkit.analyses.conformance.rules import explain
 from binlogkit.analyses.conformance.stored import StoredCell, StoredRow
-from binlogkit.analyses.conformance.tokens import Form, Printed, TokenError, read_token
+from binlogkit.analyses.conformance.tokens import Printed, TokenError, TokenForm, read_token
 from binlogkit.analyses.conformance.written import gives
 
 Record = Mapping[str, Any]
@@ -88,11 +88,11 @@ class _Context:
 def compare_rows(
     ours: Record,
     theirs: PrintedRow,
-    tables: Tables,
+    tables: TableVersions,
     server: str = "",
     stored: StoredRow | None = None,
 ) -> Pair:
-    """The differences of a pair; :class:`Tables` moves on to the table version that fits.
+    """The differences of a pair; :class:`TableVersions` moves on to the table version that fits.
 
     ``stored``: the same row as the log stores it.
     """
@@ -322,7 +322,7 @@ def _compare_cell(
     said = "NULL" if ours is None else ours
     if rule is not None:
         return rule.difference(column.name, said, cell.token, _whole(cell))
-    reason = "mysqlbinlog gives the value up" if printed.form is Form.FAULT else "other value"
+    reason = "mysqlbinlog gives the value up" if printed.form is TokenForm.FAULT else "other value"
     return unexplained(column.name, said, cell.token, reason, _whole(cell))
 
 

@@ -31,7 +31,7 @@ class TokenError(ValueError):
     """A token that none of mysqlbinlog's value forms explains; never leaves this package."""
 
 
-class Form(StrEnum):
+class TokenForm(StrEnum):
     """Which of mysqlbinlog's value forms a token has."""
 
     NULL = "null"
@@ -62,9 +62,9 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """One printed value; which attribute holds it, its :class:`Form` says."""
+    """One printed value; which attribute holds it, its :class:`TokenForm` says."""
 
-    form: Form
+    form: TokenForm
     text: str = ""
     number: int = 0
     unsigned: int | None = None
@@ -72,7 +72,7 @@ class Printed:
     diffs: tuple[Diff, ...] = ()
 
 
-NULL = Printed(Form.NULL)
+NULL = Printed(TokenForm.NULL)
 
 
 def unquote(body: bytes) -> bytes:
@@ -100,18 +100,18 @@ def read_token(token: bytes) -> Printed:
     if first == b"'":
         match = _STRING.fullmatch(token)
         if match:
-            return Printed(Form.STRING, data=unquote(match[1]))
+            return Printed(TokenForm.STRING, data=unquote(match[1]))
     elif first == b"b":
         match = _BITS.fullmatch(token)
         if match:
-            return Printed(Form.BITS, text=match[1].decode("ascii"))
+            return Printed(TokenForm.BITS, text=match[1].decode("ascii"))
     elif first == b"[":
         if _VECTOR.fullmatch(token):
-            return Printed(Form.VECTOR, token.decode("ascii"))
+            return Printed(TokenForm.VECTOR, token.decode("ascii"))
     elif first in b"J@" and first:
-        return Printed(Form.JSON_DIFF, diffs=_read_diffs(token))
+        return Printed(TokenForm.JSON_DIFF, diffs=_read_diffs(token))
     elif first == b"!" or first == b"*" or token.startswith((b"Invalid JSON", b"Error ")):
-        return Printed(Form.FAULT, text=token.decode("utf-8", "backslashreplace").strip())
+        return Printed(TokenForm.FAULT, text=token.decode("utf-8", "backslashreplace").strip())
     else:
         return _read_number(token.rstrip(b" "))
     raise TokenError(f"not a value form of mysqlbinlog: {token[:60]!r}")
@@ -121,11 +121,11 @@ def _read_number(token: bytes) -> Printed:
     match = _INTEGER.fullmatch(token)
     if match:
         other = int(match[2]) if match[2] else None
-        return Printed(Form.INTEGER, token.decode("ascii"), int(match[1]), other)
+        return Printed(TokenForm.INTEGER, token.decode("ascii"), int(match[1]), other)
     if _NUMBER.fullmatch(token):
-        return Printed(Form.NUMBER, token.decode("ascii"))
+        return Printed(TokenForm.NUMBER, token.decode("ascii"))
     if _OLD_DATETIME.fullmatch(token):
-        return Printed(Form.PLAIN, token.decode("ascii"))
+        return Printed(TokenForm.PLAIN, token.decode("ascii"))
     raise TokenError(f"not a value form of mysqlbinlog: {token[:60]!r}")
 
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from binlogkit.analyses.conformance import charsets
 from binlogkit.analyses.conformance.cell import Cell, is_integer, is_number
 from binlogkit.analyses.conformance.rule import Kind, Rules
-from binlogkit.analyses.conformance.tokens import Form, Printed
+from binlogkit.analyses.conformance.tokens import Printed, TokenForm
 
 VALUE_RULES = Rules()
 _rule = VALUE_RULES.add
@@ -42,7 +42,7 @@ def _unsigned_reading(cell: Cell) -> bool:
     "FLOAT",
 )
 def _float_six_digits(cell: Cell) -> bool:
-    if not is_number(cell.ours) or cell.printed.form not in (Form.NUMBER, Form.INTEGER):
+    if not is_number(cell.ours) or cell.printed.form not in (TokenForm.NUMBER, TokenForm.INTEGER):
         return False
     single = struct.unpack("<f", struct.pack("<f", cell.ours))[0]
     return f"{single:g}" == cell.printed.text
@@ -53,7 +53,7 @@ def _float_six_digits(cell: Cell) -> bool:
     "DOUBLE",
 )  # fmt: skip
 def _double_digits(cell: Cell) -> bool:
-    if not is_number(cell.ours) or cell.printed.form not in (Form.NUMBER, Form.INTEGER):
+    if not is_number(cell.ours) or cell.printed.form not in (TokenForm.NUMBER, TokenForm.INTEGER):
         return False
     theirs, ours = float(cell.printed.text), float(cell.ours)
     return theirs == ours and math.copysign(1, theirs) == math.copysign(1, ours)
@@ -61,7 +61,7 @@ def _double_digits(cell: Cell) -> bool:
 
 @_rule("bit-as-number", "BIT is printed as its bits, the highest first", "BIT")
 def _bit_number(cell: Cell) -> bool:
-    if cell.printed.form is not Form.BITS or not is_integer(cell.ours):
+    if cell.printed.form is not TokenForm.BITS or not is_integer(cell.ours):
         return False
     return int(cell.printed.text or "0", 2) == int(cell.ours)
 
@@ -71,7 +71,7 @@ def _bit_number(cell: Cell) -> bool:
 
 def set_number(printed: Printed) -> int:
     """The number of a SET by its printed bits. ValueError: they are no whole bytes."""
-    if printed.form is not Form.BITS or len(printed.text) % 8:
+    if printed.form is not TokenForm.BITS or len(printed.text) % 8:
         raise ValueError(f"not the bits of a SET: {printed.text}")
     stored = int(printed.text or "0", 2).to_bytes(len(printed.text) // 8, "big")
     return int.from_bytes(stored, "little")
@@ -108,7 +108,7 @@ def _date_colons(cell: Cell) -> bool:
     if not isinstance(cell.ours, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", cell.ours):
         return False
     printed = cell.printed
-    return printed.form is Form.STRING and printed.data == cell.ours.replace("-", ":").encode()
+    return printed.form is TokenForm.STRING and printed.data == cell.ours.replace("-", ":").encode()
 
 
 def moment_text(text: str) -> str:
@@ -125,7 +125,7 @@ def moment_text(text: str) -> str:
 
 
 def _seconds_printed(cell: Cell) -> bool:
-    return isinstance(cell.ours, str) and cell.printed.form in (Form.INTEGER, Form.NUMBER)
+    return isinstance(cell.ours, str) and cell.printed.form in (TokenForm.INTEGER, TokenForm.NUMBER)
 
 
 @_rule(
@@ -162,7 +162,7 @@ def _width(cell: Cell) -> int:
 )  # fmt: skip
 def _binary_hex(cell: Cell) -> bool:
     printed = cell.printed
-    return printed.form is Form.STRING and _is_binary(cell) and _hex(cell.ours) == printed.data
+    return printed.form is TokenForm.STRING and _is_binary(cell) and _hex(cell.ours) == printed.data
 
 
 @_rule(
@@ -172,7 +172,7 @@ def _binary_hex(cell: Cell) -> bool:
 )
 def _binary_padding(cell: Cell) -> bool:
     ours = _hex(cell.ours)
-    if ours is None or not _is_binary(cell) or cell.printed.form is not Form.STRING:
+    if ours is None or not _is_binary(cell) or cell.printed.form is not TokenForm.STRING:
         return False
     return len(ours) == _width(cell) and ours == cell.printed.data.ljust(len(ours), b"\0")
 
@@ -180,7 +180,7 @@ def _binary_padding(cell: Cell) -> bool:
 @_rule("charset", "text is printed in its column's character set; its bytes say ours", "STRING")
 def _charset(cell: Cell) -> bool:
     name = cell.column.charset
-    if not isinstance(cell.ours, str) or cell.printed.form is not Form.STRING or name is None:
+    if not isinstance(cell.ours, str) or cell.printed.form is not TokenForm.STRING or name is None:
         return False
     return charsets.says(name, cell.printed.data, cell.ours)
 
@@ -192,7 +192,7 @@ def _charset(cell: Cell) -> bool:
     "STRING",
 )
 def _bytes_kept(cell: Cell) -> bool:
-    if not isinstance(cell.ours, dict) or cell.printed.form is not Form.STRING:
+    if not isinstance(cell.ours, dict) or cell.printed.form is not TokenForm.STRING:
         return False
     if _hex(cell.ours.get("undecodable")) != cell.printed.data:
         return False
@@ -212,7 +212,7 @@ def _bytes_kept(cell: Cell) -> bool:
 )
 def _vector_numbers(cell: Cell) -> bool:
     stored = _hex(cell.ours)
-    if stored is None or len(stored) % 4 or cell.printed.form is not Form.VECTOR:
+    if stored is None or len(stored) % 4 or cell.printed.form is not TokenForm.VECTOR:
         return False
     values = [number[0] for number in struct.iter_unpack("<f", stored)]
     return cell.printed.text == "[" + ",".join(f"{v:.5e}" for v in values) + "]"
@@ -281,7 +281,7 @@ def _old_time_negative(cell: Cell) -> bool:
 )
 def _old_timestamp_high(cell: Cell) -> bool:
     number = cell.printed.number
-    if cell.printed.form is not Form.INTEGER or number >= 0:
+    if cell.printed.form is not TokenForm.INTEGER or number >= 0:
         return False
     return bool(cell.ours == moment_text(str(number + (1 << 32))))
 
@@ -322,7 +322,7 @@ def _charset_damage(cell: Cell) -> bool:
     kind=Kind.OURS,
 )  # fmt: skip
 def _zero_date_as_null(cell: Cell) -> bool:
-    if cell.ours is not None or cell.printed.form is Form.NULL:
+    if cell.ours is not None or cell.printed.form is TokenForm.NULL:
         return False
     shown = cell.printed.data.decode("ascii", "replace") or cell.printed.text
     return bool(shown) and not shown.strip("0 :.-")

@@ -27,7 +27,7 @@ from binlogkit.analyses.conformance.stored_forms import (
     packed_fraction,
     write_decimal,
 )  # fmt: skip
-from binlogkit.analyses.conformance.tokens import Form, Printed
+from binlogkit.analyses.conformance.tokens import Printed, TokenForm
 from binlogkit.constants import ColumnType
 
 T = ColumnType
@@ -198,7 +198,7 @@ def _time(ours: Any, content: bytes, kind: StoredType, *_: Any) -> bool:
 
 def _text(ours: Any, content: bytes, _: StoredType, column: ColumnFacts, server: str) -> bool:
     """By the rules for what mysqlbinlog prints of a string, which are its bytes."""
-    cell = Cell(ours, Printed(Form.STRING, data=content), "STRING", "", column, server=server)
+    cell = Cell(ours, Printed(TokenForm.STRING, data=content), "STRING", "", column, server=server)
     if same(cell):
         return True
     rule = explain(cell)

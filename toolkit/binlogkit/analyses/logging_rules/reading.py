@@ -35,7 +35,7 @@ from binlogkit.analyses.logging_rules.definitions import (
 from binlogkit.analyses.logging_rules.engines import engine_of
 from binlogkit.analyses.logging_rules.model import EVALUATED, Invoked, Settings, Statement, TableUse
 from binlogkit.analyses.logging_rules.references import Written, references
-from binlogkit.analyses.logging_rules.tables import KINDS, Tables
+from binlogkit.analyses.logging_rules.tables import KINDS, NamedTables
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.written import written_tables
@@ -88,7 +88,7 @@ class _Reading:
 
     def __init__(self, definitions: Definitions, settings: Settings, default_db: str) -> None:
         self.definitions, self.settings, self.db = definitions, settings, default_db
-        self.tables = Tables(definitions, settings, default_db)
+        self.tables = NamedTables(definitions, settings, default_db)
         self.uses: dict[TableId, TableUse] = {}
         self.traits: set[str] = set()
         self.triggers: dict[TableId, tuple[str, ...]] = {}

@@ -36,7 +36,7 @@ KINDS = {
 _NO_NAMES = ("TEMPORARY", "TABLE", "TABLES", "IF", "EXISTS", "RESTRICT", "CASCADE")
 
 
-class Tables:
+class NamedTables:
     """What definitions and settings say of the tables that a statement names."""
 
     def __init__(self, definitions: Definitions, settings: Settings, db: str) -> None:

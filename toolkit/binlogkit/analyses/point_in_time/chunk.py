@@ -27,7 +27,7 @@ _IMAGES = ("before", "after")  # numbered as in a batch's raw cells
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class KeptPiece:
     """The kept part of a batch.
 
     ``images``: which ones are :data:`WAS` and :data:`IS`; ``table``: by their names whether they
@@ -46,7 +46,7 @@ class Piece:
         *,
         backwards: bool = False,
         whole: bool = False,
-    ) -> Piece:
+    ) -> KeptPiece:
         """The changes of a batch, last first if ``backwards``.
 
         If a key identifies rows and images are plain, only the key of the rows before is kept, but
@@ -86,7 +86,7 @@ class Chunk:
     ``there``: by side, which changes have an image there.
     """
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
+    def __init__(self, pieces: Sequence[KeptPiece]) -> None:
         tables = [piece.table for piece in pieces]
         self._table = pa.concat_tables(tables, promote_options="permissive")
         self._stored = {name: i for i, name in enumerate(self._table.column_names)}

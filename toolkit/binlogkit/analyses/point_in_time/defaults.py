@@ -33,7 +33,7 @@ from binlogkit.analyses.point_in_time.conversion import (
     to_text,
 )
 from binlogkit.frames.schema import CellState
-from binlogkit.rows.schema import ColumnDefinition, Moment, TableDefinition
+from binlogkit.rows.schema import ColumnDefinition, StatementTime, TableDefinition
 
 _Reader = Callable[[str | bytes, ColumnDefinition], Any]
 
@@ -65,7 +65,7 @@ def default_value(column: ColumnDefinition) -> Any:
         return LOST
 
 
-def added_value(column: ColumnDefinition, moment: Moment) -> Any:
+def added_value(column: ColumnDefinition, moment: StatementTime) -> Any:
     """The value that existing rows have in a column added then; else as default_value."""
     if not column.default_now or moment.second is None:
         return default_value(column)

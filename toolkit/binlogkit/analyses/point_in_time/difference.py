@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from binlogkit.analyses._frames import FrameT, from_arrow, to_arrow
 from binlogkit.analyses.point_in_time.cells import cell_codes, index, unknown
-from binlogkit.analyses.point_in_time.chunk import IS, Chunk, Piece
+from binlogkit.analyses.point_in_time.chunk import IS, Chunk, KeptPiece
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, combined, occurrences
 from binlogkit.analyses.point_in_time.result import base_changes, name_lists
 from binlogkit.errors import UsageError
@@ -108,7 +108,7 @@ def _cells(states: Sequence[pa.Table], key: Sequence[str]) -> dict[str, Integers
 
 def _plain(state: pa.Table) -> pa.Table:
     """The cells of the state's columns."""
-    pieces = [Piece.of(batch, ()) for batch in base_changes(state).to_batches()]
+    pieces = [KeptPiece.of(batch, ()) for batch in base_changes(state).to_batches()]
     return Chunk(pieces).rows(IS) if pieces else pa.table({})
 
 

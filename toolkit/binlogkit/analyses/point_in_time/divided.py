@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from binlogkit.analyses.continuity import Break
 from binlogkit.analyses.point_in_time.findings import StateFinding, StateFindings
-from binlogkit.analyses.point_in_time.folding import Folding, Outcome
+from binlogkit.analyses.point_in_time.folding import Folding, ReplayOutcome
 from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -35,7 +35,7 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ShareResult:
     """The result of a share's replay besides its rows.
 
     ``rows``: how many; ``schema``: theirs; ``unknown``: unknown cells; ``error``: why it failed.
@@ -54,7 +54,7 @@ class Told:
     broken: tuple[Broken, ...] = ()
 
     @classmethod
-    def of(cls, outcome: Outcome, name: TableId) -> Told:
+    def of(cls, outcome: ReplayOutcome, name: TableId) -> ShareResult:
         """Of a table's outcome."""
         lists, values = (outcome.rows[column].chunks for column in ("unknown", "values"))
         supposed = {one: None for chunk in values for one in supposed_of(name, chunk)}
@@ -76,7 +76,7 @@ class Told:
         return json.dumps({**told, "schema": schema, "found": found, "supposed": supposed})
 
     @classmethod
-    def read(cls, text: str) -> Told:
+    def read(cls, text: str) -> ShareResult:
         """From its JSON."""
         told: dict[str, Any] = json.loads(text)
         schema = told.pop("schema")
@@ -92,7 +92,7 @@ class Told:
 
 def fold_share(
     folding: Folding, switches: Sequence[Switch], batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch | Told]:
+) -> Iterator[pa.RecordBatch | ShareResult]:
     """The rows of a share after its changes, which come in log order, then its other results."""
     run, due = folding.begun(), list(switches)
     for batch in batches:
@@ -104,13 +104,13 @@ def fold_share(
     try:
         outcome = folding.outcome(run)
     except UsageError as exc:
-        yield Told(error=str(exc))
+        yield ShareResult(error=str(exc))
         return
     yield from outcome.rows.combine_chunks().to_batches(max_chunksize=_ROWS)
-    yield Told.of(outcome, folding.names[-1])
+    yield ShareResult.of(outcome, folding.names[-1])
 
 
-def merged(shares: Sequence[Told]) -> Told:
+def merged(shares: Sequence[ShareResult]) -> ShareResult:
     """The combined result of all shares. UsageError: one failed, with its reason.
 
     A share may not have met the table; the results of those that have agree for the table. A
@@ -121,7 +121,7 @@ def merged(shares: Sequence[Told]) -> Told:
             raise UsageError(one.error)
     known = next((one for one in shares if one.met), shares[0])
     schema = max((one.schema for one in shares if one.schema is not None), key=_columns)
-    return Told(
+    return ShareResult(
         sum(one.rows for one in shares),
         sum(one.unknown for one in shares),
         schema,
@@ -154,9 +154,9 @@ def _merged(several: Sequence[dict[str, StateFinding]]) -> dict[str, StateFindin
     return found
 
 
-def findings_of(told: Told, findings: StateFindings) -> None:
+def findings_of(told: ShareResult, findings: StateFindings) -> None:
     """The findings, after those about transactions."""
-    outcome = Outcome(
+    outcome = ReplayOutcome(
         pa.table({}), told.key, told.met, told.complete, told.rejected,
         StateFindings(dict(told.found or {})), None,
     )  # fmt: skip

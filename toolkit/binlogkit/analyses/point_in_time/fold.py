@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.chunk import Chunk, Piece
+from binlogkit.analyses.point_in_time.chunk import Chunk, KeptPiece
 from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.defaults import with_defaults
 from binlogkit.analyses.point_in_time.findings import StateFindings
-from binlogkit.analyses.point_in_time.keyed import Folded, fold_keyed
+from binlogkit.analyses.point_in_time.keyed import Applied, fold_keyed
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.unlogged import BREAKS, CONTRADICTIONS, Broken, told_of
@@ -54,7 +54,7 @@ class Fold:
         self.numbered = False
         self._rows = Rows()
         self.rejected = 0
-        self._pieces: list[Piece] = []
+        self._pieces: list[KeptPiece] = []
         self._bytes = 0
         self._limit = _CHUNK
 
@@ -66,7 +66,7 @@ class Fold:
     def begin(self, base: pa.Table) -> None:
         """Begin with a base: rows, as inserts. No two may have one key."""
         for batch in base.to_batches():
-            self._take(Piece.of(batch, self.key))
+            self._take(KeptPiece.of(batch, self.key))
         self._settle()
         if self.findings.found:
             self.findings = StateFindings()
@@ -80,7 +80,7 @@ class Fold:
                 self._doubt_partial(batch)
             if self.definition is not None and "after_state" in batch.schema.names:
                 batch = with_defaults(batch, self.definition)
-            piece = Piece.of(batch, self.key, backwards=self.backwards, whole=self.compares)
+            piece = KeptPiece.of(batch, self.key, backwards=self.backwards, whole=self.compares)
             self._take(piece)
 
     def _doubt_partial(self, batch: pa.RecordBatch) -> None:
@@ -104,7 +104,7 @@ class Fold:
         self.numbered = False
         self.findings.clear(_ROW_KINDS)
 
-    def _take(self, piece: Piece) -> None:
+    def _take(self, piece: KeptPiece) -> None:
         if self._pieces and self._pieces[-1].fields != piece.fields:
             self._settle()
         self._pieces.append(piece)
@@ -135,7 +135,7 @@ class Fold:
         columns = () if self.definition is None else self.definition.columns
         return frozenset(self.key).union(c.name for c in columns if c.generated)
 
-    def _note(self, chunk: Chunk, found: Folded) -> None:
+    def _note(self, chunk: Chunk, found: Applied) -> None:
         """Findings about changes; without its beginning the table has unseen rows."""
         tells = self.compares and not self.findings.undetermined(CONTRADICTIONS)
         for kind, which in found.problems.items():

@@ -78,21 +78,21 @@ class Folding:
         found = run.finish()
         return (run.table(run.wanted) if found is None else found).definition
 
-    def outcome(self, run: Replay) -> Outcome:
+    def outcome(self, run: Replay) -> ReplayOutcome:
         """The result of a finished replay."""
         found = run.finish()
         complete = found.complete if found is not None else run.wanted in run.absent
         met = found is not None
         found = Fold(self.key) if found is None else found
         rows = state_table(found.settled(), self.columns, found.key)
-        return Outcome(
+        return ReplayOutcome(
             rows, found.key, met, complete, found.rejected, found.findings, found.definition,
             tuple(run.broken),
         )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReplayOutcome:
     """The result of a replay: ``rows`` (STATE), by ``key``.
 
     ``met``: whether the table was found; ``complete``: whether all of its rows are known, or it is

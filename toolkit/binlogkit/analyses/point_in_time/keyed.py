@@ -28,7 +28,7 @@ from binlogkit.analyses.point_in_time.codes import (
     unequal,
 )
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows, kept
-from binlogkit.analyses.point_in_time.unlogged import Compared
+from binlogkit.analyses.point_in_time.unlogged import ComparedImages
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _completed(
 
 
 @dataclass(slots=True)
-class Folded:
+class Applied:
     """What was met when changes were applied.
 
     ``problems``: the changes that contradict what is known, by kind; ``rejected``: how many JSON
@@ -123,7 +123,7 @@ class Folded:
 
     problems: dict[str, Integers]
     rejected: int
-    compared: Compared | None = None
+    compared: ComparedImages | None = None
 
 
 def fold_keyed(
@@ -133,7 +133,7 @@ def fold_keyed(
     *,
     backwards: bool,
     unchecked: Container[str] | None = None,
-) -> Folded:
+) -> Applied:
     """Apply the changes of a chunk.
 
     ``unchecked``: the columns that are not compared with what is known of rows; None: no column is.
@@ -150,10 +150,10 @@ def fold_keyed(
         gone = rows.replace(events.untouched, more, returned=unchecked is not None)
         problems |= events.problems()
         if unchecked is not None:
-            compared = Compared(chunk, gone, *events.preceding())
+            compared = ComparedImages(chunk, gone, *events.preceding())
             problems["unlogged"] = compared.compare(unchecked)
     found = {kind: np.flatnonzero(which) for kind, which in problems.items()}
-    return Folded(found, rejected, compared)
+    return Applied(found, rejected, compared)
 
 
 class _Events:

@@ -17,7 +17,7 @@ from binlogkit.analyses.point_in_time.cells import cell_codes, index, joined
 from binlogkit.analyses.point_in_time.chains import Chains, Filler
 from binlogkit.analyses.point_in_time.chunk import IS, PLACES, WAS, Chunk
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, combined, roots, runs
-from binlogkit.analyses.point_in_time.keyed import Folded
+from binlogkit.analyses.point_in_time.keyed import Applied
 from binlogkit.analyses.point_in_time.rows import ORDER, WRITTEN, Rows, kept
 
 
@@ -177,12 +177,12 @@ def _agree(one: _Cells, other: _Cells) -> bool:
     return all(a == b or _UNKNOWN in (a, b) for a, b in zip(one, other, strict=True))
 
 
-def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> Folded:
+def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> Applied:
     """Apply the changes of a chunk."""
     there = chunk.there[WAS] | chunk.there[IS]
     problems = {"no_image": np.flatnonzero(~there)}
     if not there.any():
-        return Folded(problems, 0)
+        return Applied(problems, 0)
     written, by, rejected = _written(rows, chunk, backwards=backwards)
     if backwards:  # cells missing in an after image are as before
         removed, removing, _ = _written(rows, chunk.turned(), backwards=False)
@@ -196,7 +196,7 @@ def fold_multiset(rows: Rows, chunk: Chunk, *, backwards: bool) -> Folded:
         problems["loose"] = images.change[images.loose]
     problems["unseen"] = images.change[images.removes & (images.taken < 0)]
     rows.replace(*images.left(rows, mixed))
-    return Folded(problems, rejected)
+    return Applied(problems, rejected)
 
 
 def _written(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[pa.Table, Integers, int]:

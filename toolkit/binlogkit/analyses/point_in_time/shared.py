@@ -19,8 +19,8 @@ from binlogkit.analyses._frames import canonical_schema, carried, image_fields, 
 from binlogkit.analyses._tasks import Batches, SparkTasks, Tasks, packed, row, rows, unpacked
 from binlogkit.analyses.point_in_time.batches import needed_columns
 from binlogkit.analyses.point_in_time.divided import (
+    ShareResult,
     Switch,
-    Told,
     findings_of,
     fold_share,
     merged,
@@ -64,10 +64,10 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class FoldedState:
     """A state held by the tasks: its facts in ``told``, and where its rows are."""
 
-    told: Told
+    told: ShareResult
     tasks: Tasks
     divided: bool
 
@@ -147,7 +147,7 @@ def _as(column: Any, kind: pa.DataType) -> Any:
     return column.cast(kind)
 
 
-def fold_shared(changes: Any, folding: Folding) -> Folded:
+def fold_shared(changes: Any, folding: Folding) -> FoldedState:
     """The state after changes that a cluster's tasks hold.
 
     If rows can be folded apart there are as many shares as the cluster's shuffles have partitions,
@@ -161,9 +161,9 @@ def fold_shared(changes: Any, folding: Folding) -> Folded:
     plan = _planned(told, folding, parcelled.shares)
     shares = parcelled.where("what", PARCEL).map(_sharing(folding.key, plan), _SHARES)
     folded = shares.together(plan.count).map(_folding(folding, plan.switches), _FOLDED).kept()
-    ended = [Told.read(one["text"]) for one in folded.where("what", TOLD).records()]
-    ended = ended or [one for one in fold_share(folding, [], []) if isinstance(one, Told)]
-    return Folded(merged(ended), folded, divided=plan.count > 1)
+    ended = [ShareResult.read(one["text"]) for one in folded.where("what", TOLD).records()]
+    ended = ended or [one for one in fold_share(folding, [], []) if isinstance(one, ShareResult)]
+    return FoldedState(merged(ended), folded, divided=plan.count > 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ def _folding(
         given = ((r["at"], r["last"], r["data"]) for r in rows(batches))
         at = 0
         for found in fold_share(folding, switches, in_order(given)):
-            if isinstance(found, Told):
+            if isinstance(found, ShareResult):
                 yield row(_FOLDED, TOLD, found.text(), None)
             elif found.num_rows:
                 yield row(_FOLDED, ROWS, str(at), packed(found))

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
-from binlogkit.analyses.point_in_time.chunk import Chunk, Piece
+from binlogkit.analyses.point_in_time.chunk import Chunk, KeptPiece
 from binlogkit.analyses.point_in_time.codes import Integers, decoded, roots
 from binlogkit.analyses.point_in_time.folding import Folding
 from binlogkit.analyses.point_in_time.keyed import read_keys
@@ -31,7 +31,7 @@ _NONE = np.empty(0, np.uint64)
 def touched(batch: pa.RecordBatch, key: Sequence[str]) -> tuple[Hashes, Hashes, Hashes]:
     """The hash of the key that each change touches; for updates of the key that hash and the one
     before."""
-    keys = read_keys(Chunk([Piece.of(batch, key)]), key, backwards=False)
+    keys = read_keys(Chunk([KeptPiece.of(batch, key)]), key, backwards=False)
     if not keys.parts:
         return np.zeros(batch.num_rows, np.uint64), _NONE, _NONE
     now = hashes(keys.parts[: len(key)])

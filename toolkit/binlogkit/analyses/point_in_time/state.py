@@ -30,7 +30,7 @@ from binlogkit.analyses.point_in_time.findings import FINDINGS, StateFindings
 from binlogkit.analyses.point_in_time.folding import Folding
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import STATE
-from binlogkit.analyses.point_in_time.shared import Folded, Shared, fold_shared
+from binlogkit.analyses.point_in_time.shared import FoldedState, Shared, fold_shared
 from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -54,7 +54,7 @@ class State(Generic[FrameT]):
     determined: bool
     cascaded: tuple[Cascaded, ...] = ()
     definition: TableDefinition | None = None
-    folded: Folded | None = None
+    folded: FoldedState | None = None
     broken: tuple[Broken, ...] = ()
 
 

@@ -15,7 +15,7 @@ from binlogkit.rows.ddl.charsets import UNKNOWN
 from binlogkit.rows.ddl.columns import resolve
 from binlogkit.rows.ddl.session import Session, SqlMode
 from binlogkit.rows.ddl.tokens import read
-from binlogkit.rows.schema import ColumnDefinition, Moment, TableDefinition
+from binlogkit.rows.schema import ColumnDefinition, StatementTime, TableDefinition
 
 Pair = tuple[ColumnDefinition | None, ColumnDefinition | None]
 
@@ -36,7 +36,7 @@ class Alteration:
     lost: set[str] = field(default_factory=set)
     added: dict[str, ColumnDefinition] = field(default_factory=dict)
     mode: SqlMode | None = None
-    moment: Moment = field(default_factory=Moment)
+    moment: StatementTime = field(default_factory=StatementTime)
 
     @property
     def harmless(self) -> bool:

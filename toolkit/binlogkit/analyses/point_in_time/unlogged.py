@@ -30,7 +30,7 @@ BREAKS = {
 CONTRADICTIONS = frozenset(BREAKS)
 
 
-class Compared:
+class ComparedImages:
     """The images before a chunk's changes beside the rows that they are of.
 
     ``gone``: rows before the chunk that it touches, as in Rows.table; ``base``: which of them each
@@ -82,7 +82,7 @@ class Compared:
 
 
 def told_of(
-    chunk: Chunk, change: int, key: Sequence[str], kind: str, compared: Compared | None
+    chunk: Chunk, change: int, key: Sequence[str], kind: str, compared: ComparedImages | None
 ) -> str:
     """How a change does not fit what is known; ``compared``: of an ``unlogged`` one."""
     columns, since = ({}, "") if compared is None else compared.told(change)

@@ -35,7 +35,7 @@ _ENDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WayStep:
     """Changes of ``name`` after the place ``after``, and then the ``boundary`` to undo there; None
     at the point."""
 
@@ -53,7 +53,7 @@ class WayBack:
     the way; ``engine_changed``: whether the table may have had another engine.
     """
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[WayStep] = field(default_factory=list)
     created: Boundary | None = None
     numbered: set[str] = field(default_factory=set)
     engine_changed: bool = False
@@ -91,7 +91,7 @@ def way_back(
                 findings.add(kind, boundary.file, boundary.pos)
             continue
         if not ended and boundary.action == "rename" and boundary.new_name == current:
-            way.steps.append(Step(current, boundary.seq, boundary))
+            way.steps.append(WayStep(current, boundary.seq, boundary))
             current = boundary.name
             continue
         stops = boundary.seq in unknown or stops_way(boundary, cascades_logged=cascades_logged)
@@ -100,22 +100,22 @@ def way_back(
             done, dropped = boundary.alteration, _dropped(boundary)
             if done is not None and dropped is not None:
                 way.numbered |= done.added.keys()
-                way.steps.append(Step(current, boundary.seq, boundary, dropped))
+                way.steps.append(WayStep(current, boundary.seq, boundary, dropped))
                 continue
         if boundary.action != "create" or boundary.conditional:
             ends = "emptied" if boundary.deletes_all else _ENDS.get(boundary.action, "stopped")
             findings.add(ends, boundary.file, boundary.pos)
         if not ended:
-            way.steps.append(Step(current, boundary.seq, boundary))
+            way.steps.append(WayStep(current, boundary.seq, boundary))
             made = boundary.action == "create" and not boundary.conditional
             way.created = boundary if made else None
             ended = True
     if not ended:
-        way.steps.append(Step(current, -1))
+        way.steps.append(WayStep(current, -1))
     return way
 
 
-def undo(fold: Fold, step: Step) -> None:
+def undo(fold: Fold, step: WayStep) -> None:
     """Make a table's rows what they were before the boundary of a step."""
     boundary = step.boundary
     if boundary is None or boundary.action != "alter" or boundary.alteration is None:

@@ -40,7 +40,7 @@ SUSPECTS = (
 )
 
 
-class Rule(NamedTuple):
+class SuspectRule(NamedTuple):
     """A rule: its weight, what it is read from, and its reason in words."""
 
     weight: int
@@ -49,10 +49,10 @@ class Rule(NamedTuple):
 
 
 @cache
-def rules() -> dict[str, Rule]:
+def rules() -> dict[str, SuspectRule]:
     """The rules by name."""
     known = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
-    return {name: Rule(**rule) for name, rule in known.items()}
+    return {name: SuspectRule(**rule) for name, rule in known.items()}
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from binlogkit.analyses._cells import Cells
 from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.undoing.dependents.chains import KINDS
 from binlogkit.analyses.undoing.dependents.found import Dependences
-from binlogkit.analyses.undoing.dependents.merged import Later
+from binlogkit.analyses.undoing.dependents.merged import LaterValues
 from binlogkit.analyses.undoing.plans import NO_CHANGE, NOT_COMMITTED, Plans
 from binlogkit.constants import TableId
 from binlogkit.frames.schema import table_of
@@ -42,8 +42,8 @@ class Blocked:
     overwritten: Integers
     mode: str
     stay: Integers
-    later: Mapping[tuple[TableId, str], Later] = field(default_factory=dict)
-    left: Mapping[tuple[TableId, str], Later] = field(default_factory=dict)
+    later: Mapping[tuple[TableId, str], LaterValues] = field(default_factory=dict)
+    left: Mapping[tuple[TableId, str], LaterValues] = field(default_factory=dict)
 
     @property
     def skipped(self) -> bool:

@@ -17,7 +17,7 @@ from binlogkit.events.explain import values
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ExplainedField:
     """``meaning``: one clause; ``since``: the version that brought it; ``says``: what a value says;
     ``bits``: the names of its bits; ``codes``: of its values."""
 
@@ -50,10 +50,10 @@ COLUMNS: dict[str, str] = _STORED["columns"]
 METADATA: dict[str, str] = _STORED["metadata"]
 
 
-def _field(stored: str | dict[str, str]) -> Field:
+def _field(stored: str | dict[str, str]) -> ExplainedField:
     if isinstance(stored, str):
-        return Field(stored)
-    return Field(
+        return ExplainedField(stored)
+    return ExplainedField(
         stored.get("is", ""),
         stored.get("since", ""),
         getattr(values, stored["says"]) if "says" in stored else None,
@@ -62,17 +62,17 @@ def _field(stored: str | dict[str, str]) -> Field:
     )
 
 
-def _section(stored: dict[str, Any]) -> dict[str, Field]:
+def _section(stored: dict[str, Any]) -> dict[str, ExplainedField]:
     own = {name: _field(field) for name, field in stored.items() if name != "like"}
     return _section(_STORED["fields"][stored["like"]]) | own if "like" in stored else own
 
 
-FIELDS: dict[str, dict[str, Field]] = {
+FIELDS: dict[str, dict[str, ExplainedField]] = {
     name: _section(fields) for name, fields in _STORED["fields"].items()
 }
 
 
-def section_of(name: str) -> dict[str, Field]:
+def section_of(name: str) -> dict[str, ExplainedField]:
     """The fields of a class or part; empty for one that has no section."""
     return FIELDS.get(name, {})
 

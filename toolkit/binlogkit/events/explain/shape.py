@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from binlogkit.events.explain.fields import CODES, Field, section_of
+from binlogkit.events.explain.fields import CODES, ExplainedField, section_of
 from binlogkit.events.explain.parts import FieldPart, fill, grouped
 from binlogkit.events.explain.values import bits_of
 from binlogkit.events.gtid_set import format_uuid
@@ -130,7 +130,7 @@ def _explain(
         part.value = part.value.name
 
 
-def meaning_of(part: FieldPart, known: Field, stored: object = None) -> None:
+def meaning_of(part: FieldPart, known: ExplainedField, stored: object = None) -> None:
     """Say what a part's value means; ``stored``: its number, where the value is none."""
     number = next((v for v in (part.value, stored) if isinstance(v, int)), None)
     said = known.says(part.value) if known.says is not None and part.value is not None else ""

@@ -8,13 +8,15 @@ import pyarrow as pa
 
 from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError
-from binlogkit.livestate.views.engine import Engine
-from binlogkit.livestate.views.plan import Output, Plan
-from binlogkit.livestate.views.relations import Touched
+from binlogkit.livestate.views.engine import QueryEngine
+from binlogkit.livestate.views.plan import QueryPlan, ResultColumn
+from binlogkit.livestate.views.relations import TouchedTable
 from binlogkit.livestate.views.result import Result, Row
 
 
-def calculated(plan: Plan, engine: Engine, tables: Mapping[TableId, Touched]) -> Result:
+def calculated(
+    plan: QueryPlan, engine: QueryEngine, tables: Mapping[TableId, TouchedTable]
+) -> Result:
     """A query's result from all rows, its subqueries' first. UndeterminedError."""
     known = dict(tables)
     for part in plan.parts:
@@ -22,14 +24,14 @@ def calculated(plan: Plan, engine: Engine, tables: Mapping[TableId, Touched]) ->
         if part.single and len(rows) > 1:
             raise UndeterminedError(plan.sql, ("a subquery has more than one row",))
         table = _as_table(part.plan, rows)
-        known["", part.name] = Touched(table, table, None, None)
+        known["", part.name] = TouchedTable(table, table, None, None)
     result = Result(plan)
     engine.whole(plan, known)
     result.take(engine)
     return result
 
 
-def _as_table(plan: Plan, rows: list[Row]) -> pa.Table:
+def _as_table(plan: QueryPlan, rows: list[Row]) -> pa.Table:
     """A subquery's rows as other tables' are. UndeterminedError: a number is too large."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(plan.columns)
     try:
@@ -42,7 +44,7 @@ def _as_table(plan: Plan, rows: list[Row]) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=plan.names())
 
 
-def _arrow_type(output: Output) -> pa.DataType:
+def _arrow_type(output: ResultColumn) -> pa.DataType:
     kind = output.kind
     if kind.name in ("decimal", "quotient"):
         return pa.decimal128(38, kind.scale)

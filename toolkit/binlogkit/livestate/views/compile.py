@@ -12,10 +12,10 @@ from sqlglot.errors import SqlglotError
 
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
-from binlogkit.livestate.views.kinds import ORDERED, Kind
+from binlogkit.livestate.views.kinds import ORDERED, ValueKind
 from binlogkit.livestate.views.nested import Nested
 from binlogkit.livestate.views.over_groups import AGGREGATES, OverGroups, has_aggregate
-from binlogkit.livestate.views.plan import Ordering, Output, Plan
+from binlogkit.livestate.views.plan import Ordering, QueryPlan, ResultColumn
 from binlogkit.livestate.views.sources import Sources
 from binlogkit.livestate.views.typed import Typed, refused
 from binlogkit.rows.filters import written_table_name
@@ -29,7 +29,7 @@ _PARTS = frozenset({
 
 def compiled(
     sql: str, tables: Mapping[TableId, TableDefinition | str], *, recompute: bool = False
-) -> Plan:
+) -> QueryPlan:
     """A query over tables that are kept, or why one of them is not there; ``recompute``: one that
     is calculated anew, if need be."""
     statements = _parsed(sql)
@@ -71,7 +71,7 @@ class _Compiler:
         self._sql, self._query, self._nested = sql, query, nested
         self._sources = Sources(tables, nested)
         self._inner: list[str] = []
-        self._kinds: list[Kind] = []
+        self._kinds: list[ValueKind] = []
         self._made: list[Typed] = []
         self._grouped: tuple[int, ...] = ()
         self._make = self._sources.make
@@ -79,7 +79,7 @@ class _Compiler:
         if others:
             raise UsageError(f"cannot be kept up to date: {others[0].rstrip('_')} is not known")
 
-    def plan(self) -> Plan:
+    def plan(self) -> QueryPlan:
         query = self._query
         self._sources.read(query)
         where = query.args.get("where")
@@ -97,7 +97,7 @@ class _Compiler:
         having = self._having(items, outputs, grouped, distinct)
         order = self._ordering(items, outputs[:shown])
         limit, offset = (_number(query.args.get(name)) for name in ("limit", "offset"))
-        plan = Plan(
+        plan = QueryPlan(
             self._sql, self._sources.joined(),
             tuple(self._inner), tuple(self._kinds), condition, tuple(outputs), grouped, compared,
             grouped == () and aggregated, having, len(outputs) - shown, order, limit, offset or 0,
@@ -115,25 +115,25 @@ class _Compiler:
             self._made.append(found)
         return self._inner.index(found.sql)
 
-    def _output(self, item: exp.Expr) -> Output:
+    def _output(self, item: exp.Expr) -> ResultColumn:
         node = item.unalias()
         name = item.alias_or_name or item.sql("mysql")
         how = AGGREGATES.get(type(node))
         if how is None and has_aggregate(node):
-            return Output(name, "made", -1, Kind("other"))
+            return ResultColumn(name, "made", -1, ValueKind("other"))
         if how is None:
             found = self._make.value(node)
             if found.kind.name == "null":
                 raise refused(node, "a column of NULL")
-            return Output(name, "value", self._inner_of(found), found.kind)
+            return ResultColumn(name, "value", self._inner_of(found), found.kind)
         return self._aggregate(name, how, node)
 
-    def _aggregate(self, name: str, how: str, node: exp.Expr) -> Output:
+    def _aggregate(self, name: str, how: str, node: exp.Expr) -> ResultColumn:
         argument = node.this
         if node.args.get("expressions"):
             raise refused(node, "one column is aggregated")
         if how == "count" and isinstance(argument, exp.Star):
-            return Output(name, "count", -1, Kind("integer"))
+            return ResultColumn(name, "count", -1, ValueKind("integer"))
         distinct = isinstance(argument, exp.Distinct)
         if distinct:
             if len(argument.expressions) != 1 or how != "count":
@@ -144,23 +144,25 @@ class _Compiler:
         if distinct:
             text = self._make.same(found, node)
             same = Typed(text, found.kind)
-            return Output(name, "count distinct", self._inner_of(same), Kind("integer"))
+            return ResultColumn(name, "count distinct", self._inner_of(same), ValueKind("integer"))
         if how == "count":
-            return Output(name, how, self._inner_of(found), Kind("integer"))
+            return ResultColumn(name, how, self._inner_of(found), ValueKind("integer"))
         if how in ("sum", "avg"):
             if kind not in ("integer", "decimal", "year"):
                 raise refused(node, f"values of this type ({kind}) are not added exactly")
             scale = found.kind.scale + (4 if how == "avg" else 0)
-            return Output(name, how, self._inner_of(found), Kind("decimal", scale=min(scale, 30)))
+            return ResultColumn(
+                name, how, self._inner_of(found), ValueKind("decimal", scale=min(scale, 30))
+            )
         if kind == "date" and found.column is None:  # 5.7 gives a text
             raise refused(node, "a calculated date has another type there")
         exact = kind != "text" or self._make.ordered(found, node) == found.sql
         if kind not in ORDERED or not exact:
             raise refused(node, "the least of equal texts is not determined" if not exact else
                           f"values of this type ({kind}) have another order here")  # fmt: skip
-        return Output(name, how, self._inner_of(found), found.kind)
+        return ResultColumn(name, how, self._inner_of(found), found.kind)
 
-    def _calculated(self, items: list[exp.Expr], outputs: list[Output]) -> list[Output]:
+    def _calculated(self, items: list[exp.Expr], outputs: list[ResultColumn]) -> list[ResultColumn]:
         """The outputs with those made of others, followed by what those need."""
         found = list(outputs)
         over = OverGroups(lambda node: self._base(node, found))
@@ -173,7 +175,7 @@ class _Compiler:
     def _having(
         self,
         items: list[exp.Expr],
-        outputs: list[Output],
+        outputs: list[ResultColumn],
         grouped: tuple[int, ...] | None,
         distinct: Any,
     ) -> Any:
@@ -192,14 +194,14 @@ class _Compiler:
                 column.replace(exp.paren(meant.copy(), copy=False))
         return over.condition(node)
 
-    def _base(self, node: exp.Expr, outputs: list[Output]) -> tuple[int, Kind]:
+    def _base(self, node: exp.Expr, outputs: list[ResultColumn]) -> tuple[int, ValueKind]:
         """The place of an aggregate's value or of a grouped column's; it is added if need be."""
         if isinstance(node, exp.Column):
             made = self._make.value(node)
             inner = self._inner_of(made)
             if inner not in self._grouped:
                 raise refused(node, "it is neither grouped by nor aggregated")
-            found = Output(node.name, "value", inner, made.kind)
+            found = ResultColumn(node.name, "value", inner, made.kind)
         else:
             found = self._output(node)
         same = [i for i, o in enumerate(outputs) if (o.how, o.inner) == (found.how, found.inner)]
@@ -214,7 +216,7 @@ class _Compiler:
         group: Any,
         distinct: Any,
         items: list[exp.Expr],
-        outputs: list[Output],
+        outputs: list[ResultColumn],
         aggregated: bool,
     ) -> tuple[tuple[int, ...] | None, tuple[str, ...]]:
         if group is None and not aggregated and distinct is None:
@@ -254,7 +256,7 @@ class _Compiler:
                 return named[0].unalias()
         return node
 
-    def _ordering(self, items: list[exp.Expr], outputs: list[Output]) -> tuple[Ordering, ...]:
+    def _ordering(self, items: list[exp.Expr], outputs: list[ResultColumn]) -> tuple[Ordering, ...]:
         order = self._query.args.get("order")
         found = []
         for one in order.expressions if order is not None else ():
@@ -280,7 +282,7 @@ class _Compiler:
         plain = isinstance(item, exp.Column) and isinstance(node, exp.Column)
         return plain and self._make.value(item).sql == self._make.value(node).sql
 
-    def _check_total(self, plan: Plan) -> None:
+    def _check_total(self, plan: QueryPlan) -> None:
         """With LIMIT, nothing may be left to chance: the order distinguishes all rows."""
         ordered = {plan.outputs[one.output].inner for one in plan.order
                    if plan.outputs[one.output].how == "value"}  # fmt: skip

@@ -15,11 +15,11 @@ from typing import Any
 from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError
 from binlogkit.livestate.copies import duckdb_module
-from binlogkit.livestate.views.plan import Joined, Plan
-from binlogkit.livestate.views.relations import Relations, Side, Touched, plain, weighted
+from binlogkit.livestate.views.plan import JoinedTable, QueryPlan
+from binlogkit.livestate.views.relations import Relations, Side, TouchedTable, plain, weighted
 
 
-class Engine:
+class QueryEngine:
     """DuckDB, in process, for all queries of one live state. One thread at a time."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Engine:
             raise UndeterminedError("the query", (str(exc).splitlines()[0],)) from exc
         return found
 
-    def inner(self, plan: Plan, tables: Mapping[TableId, Touched], *, asked: int) -> bool:
+    def inner(self, plan: QueryPlan, tables: Mapping[TableId, TouchedTable], *, asked: int) -> bool:
         """Make the relation ``d``: the inner columns of rows that go and come, ``x0`` …, each with
         ``w``, −1 or 1. Whether there may be any. ``asked``: how many queries of it follow; the
         last of a step's :meth:`stepped` is. Errors: UndeterminedError."""
@@ -73,7 +73,7 @@ class Engine:
         """A step is over: what it changed is let go."""
         self._relations.forget()
 
-    def whole(self, plan: Plan, tables: Mapping[TableId, Touched]) -> None:
+    def whole(self, plan: QueryPlan, tables: Mapping[TableId, TouchedTable]) -> None:
         """Make the relation ``d`` of all rows. ``tables``: those of subqueries, too. Errors:
         UndeterminedError."""
         registered = [name for db, name in tables if not db]
@@ -99,7 +99,7 @@ class Engine:
             for name in registered:
                 self._session.unregister(name)
 
-    def _check(self, joined: Joined, relation: str) -> None:
+    def _check(self, joined: JoinedTable, relation: str) -> None:
         """UndeterminedError: a value is compared otherwise by the server."""
         for column, test in joined.guards:
             told = test.format(*[f"c{column}"] * test.count("{}"))
@@ -113,7 +113,7 @@ class Engine:
                 )  # fmt: skip
 
 
-def _parts(plan: Plan, changed: int, relation: Callable[[int, Side], str]) -> Iterator[str]:
+def _parts(plan: QueryPlan, changed: int, relation: Callable[[int, Side], str]) -> Iterator[str]:
     """The queries of what changes in one table do to the rows, with the tables before it as they
     are, and those after it as they were."""
 
@@ -133,11 +133,11 @@ def _parts(plan: Plan, changed: int, relation: Callable[[int, Side], str]) -> It
     yield made("old", "-1", f"{left} IN ({own})")
 
 
-def _inner(plan: Plan) -> str:
+def _inner(plan: QueryPlan) -> str:
     return "".join(f"{sql} AS x{i}, " for i, sql in enumerate(plan.inner))
 
 
-def _from(plan: Plan, name: Callable[[int], str], also: str = "") -> str:
+def _from(plan: QueryPlan, name: Callable[[int], str], also: str = "") -> str:
     """FROM and WHERE, of the relations that have these names."""
     found = []
     for i, joined in enumerate(plan.tables):

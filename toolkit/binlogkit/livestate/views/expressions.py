@@ -14,7 +14,7 @@ from datetime import date, datetime
 from sqlglot import exp
 
 from binlogkit.livestate.views.functions import as_decimal, function, like
-from binlogkit.livestate.views.kinds import CONSTANTS, EQUAL, ORDERED, PRINTABLE, Kind, folded
+from binlogkit.livestate.views.kinds import CONSTANTS, EQUAL, ORDERED, PRINTABLE, ValueKind, folded
 from binlogkit.livestate.views.nested import Nested, carried
 from binlogkit.livestate.views.plan import Subquery
 from binlogkit.livestate.views.typed import Typed, refused
@@ -65,7 +65,7 @@ class Expressions:
         if made is not None:
             return made
         if isinstance(node, (exp.Predicate, exp.And, exp.Or, exp.Not)):
-            return Typed(self.condition(node), Kind("boolean"))
+            return Typed(self.condition(node), ValueKind("boolean"))
         raise refused(node, "this expression is not known to mean the same here")
 
     def condition(self, node: exp.Expr) -> str:
@@ -170,9 +170,9 @@ class Expressions:
 
     def _literal(self, node: exp.Expr) -> Typed:
         if isinstance(node, exp.Null):
-            return Typed("NULL", Kind("null"))
+            return Typed("NULL", ValueKind("null"))
         if isinstance(node, exp.Boolean):
-            return Typed(str(int(node.this)), Kind("integer"), int(node.this))
+            return Typed(str(int(node.this)), ValueKind("integer"), int(node.this))
         if isinstance(node, exp.Neg):
             found = self.value(node.this)
             if found.literal is None or found.kind.name not in ("integer", "decimal"):
@@ -183,14 +183,14 @@ class Expressions:
             quoted = text.replace("'", "''")
             if "\0" in text:
                 raise refused(node, "a constant with a zero byte")
-            return Typed(f"'{quoted}'", Kind("text"), text)
+            return Typed(f"'{quoted}'", ValueKind("text"), text)
         text = str(node.this)
         if re.fullmatch(r"\d{1,18}", text):
-            return Typed(text, Kind("integer", digits=len(text)), int(text))
+            return Typed(text, ValueKind("integer", digits=len(text)), int(text))
         if re.fullmatch(r"\d{0,18}\.\d{1,18}", text):
             scale = len(text.partition(".")[2])
             sql = f"CAST('{text}' AS DECIMAL(38, {scale}))"
-            return Typed(sql, Kind("decimal", scale=scale, digits=len(text)), 1)
+            return Typed(sql, ValueKind("decimal", scale=scale, digits=len(text)), 1)
         raise refused(node, "a constant of this form is not known here")
 
     def _arithmetic(self, node: exp.Expr) -> Typed:
@@ -201,7 +201,7 @@ class Expressions:
         sign = _ARITHMETIC[type(node)]
         if left.kind.name == right.kind.name == "integer":
             sql = f"CAST((CAST({left.sql} AS HUGEINT) {sign} {right.sql}) AS BIGINT)"
-            return Typed(sql, Kind("integer"))
+            return Typed(sql, ValueKind("integer"))
         a, b = left.kind, right.kind
         scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
         digits = a.digits + b.digits + (sign != "*") + abs(a.scale - b.scale)
@@ -209,7 +209,7 @@ class Expressions:
             raise refused(node, "the result has too many digits")
         parts = [as_decimal(one) for one in (left, right)]
         sql = f"CAST(({parts[0]} {sign} {parts[1]}) AS DECIMAL(38, {scale}))"
-        return Typed(sql, Kind("decimal", scale=scale, digits=digits))
+        return Typed(sql, ValueKind("decimal", scale=scale, digits=digits))
 
     # ---- comparisons --------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from binlogkit.livestate.views.kinds import CONSTANTS, Kind, folded
+from binlogkit.livestate.views.kinds import CONSTANTS, ValueKind, folded
 from binlogkit.livestate.views.typed import Makes, Typed, refused
 
 MORE_DIGITS = 4  # of a quotient: div_precision_increment
@@ -68,7 +68,7 @@ def _quotient(node: exp.Div, make: Makes, scale: int | None = None) -> Typed:
     b = f"({_scaled(below)} * CAST({down} AS HUGEINT))"
     half = f"(2 * abs({a}) + abs({b})) // (2 * abs({b}))"
     sql = f"(CASE WHEN {b} <> 0 THEN sign({a}) * sign({b}) * ({half}) END)"
-    return Typed(sql, Kind("quotient", scale=scale, digits=_MOST_DIGITS + 2))
+    return Typed(sql, ValueKind("quotient", scale=scale, digits=_MOST_DIGITS + 2))
 
 
 def _divided(node: exp.Expr, make: Makes) -> Typed:
@@ -83,7 +83,7 @@ def _whole(node: exp.Expr, make: Makes) -> Typed:
     a, b = (f"CAST({one.sql} AS HUGEINT)" for one in (above, below))
     part = f"sign({a}) * (abs({a}) {sign} abs({b}))"
     part = f"{part} * sign({b})" if sign == "//" else part
-    return Typed(f"(CASE WHEN {b} <> 0 THEN CAST({part} AS BIGINT) END)", Kind("integer"))
+    return Typed(f"(CASE WHEN {b} <> 0 THEN CAST({part} AS BIGINT) END)", ValueKind("integer"))
 
 
 def _negated(node: exp.Expr, make: Makes) -> Typed:
@@ -98,12 +98,12 @@ def _fitting(form: str, one: Typed) -> Typed:
     """A calculated number; an integer beyond BIGINT is an error, as on the server."""
     if one.kind.name == "integer":
         sql = form.format(f"CAST({one.sql} AS HUGEINT)")
-        return Typed(f"CAST(({sql}) AS BIGINT)", Kind("integer"))
+        return Typed(f"CAST(({sql}) AS BIGINT)", ValueKind("integer"))
     return Typed(f"({form.format(one.sql)})", one.kind)
 
 
 def _sign(node: exp.Expr, make: Makes) -> Typed:
-    return Typed(f"CAST(sign({_number(node.this, make).sql}) AS BIGINT)", Kind("integer"))
+    return Typed(f"CAST(sign({_number(node.this, make).sql}) AS BIGINT)", ValueKind("integer"))
 
 
 def _round(node: exp.Expr, make: Makes) -> Typed:
@@ -114,7 +114,7 @@ def _round(node: exp.Expr, make: Makes) -> Typed:
         found = _quotient(inner, make, digits)
         sql = f"CAST({found.sql} AS DECIMAL(38, 0)) * CAST('{10.0**-digits:.{digits}f}' AS "
         sql += f"DECIMAL({digits + 1}, {digits}))"
-        kind = Kind("decimal", scale=digits, digits=_MOST_DIGITS)
+        kind = ValueKind("decimal", scale=digits, digits=_MOST_DIGITS)
         return Typed(f"CAST(({sql}) AS DECIMAL(38, {digits}))", kind)
     found = _number(inner, make)
     if found.kind.name == "integer":
@@ -134,7 +134,7 @@ def _floor(node: exp.Expr, make: Makes) -> Typed:
     if found.kind.name == "integer":
         return found
     name = "floor" if isinstance(node, exp.Floor) else "ceil"
-    return Typed(f"CAST({name}({as_decimal(found)}) AS BIGINT)", Kind("integer"))
+    return Typed(f"CAST({name}({as_decimal(found)}) AS BIGINT)", ValueKind("integer"))
 
 
 def _outermost(node: exp.Expr, make: Makes) -> Typed:
@@ -143,13 +143,15 @@ def _outermost(node: exp.Expr, make: Makes) -> Typed:
     name = "greatest" if isinstance(node, exp.Greatest) else "least"
     texts = [one.sql for one in found]
     null = " OR ".join(f"{text} IS NULL" for text in texts)
-    return Typed(f"(CASE WHEN NOT ({null}) THEN {name}({', '.join(texts)}) END)", Kind("integer"))
+    return Typed(
+        f"(CASE WHEN NOT ({null}) THEN {name}({', '.join(texts)}) END)", ValueKind("integer")
+    )
 
 
 # ---- one of several values ------------------------------------------------------------------
 
 
-def _united(node: exp.Expr, found: Sequence[Typed]) -> tuple[Kind, list[str]]:
+def _united(node: exp.Expr, found: Sequence[Typed]) -> tuple[ValueKind, list[str]]:
     """Values of which one is shown, in the type that holds them all."""
     told = [one for one in found if one.kind.name != "null"]
     names = {"integer" if one.kind.name == "boolean" else one.kind.name for one in told}
@@ -162,21 +164,21 @@ def _united(node: exp.Expr, found: Sequence[Typed]) -> tuple[Kind, list[str]]:
     if any(one.kind.unsigned for one in told):
         raise refused(node, "unsigned integers are not united")
     if names == {"integer"}:
-        return Kind("integer"), [f"CAST({one.sql} AS BIGINT)" for one in found]
+        return ValueKind("integer"), [f"CAST({one.sql} AS BIGINT)" for one in found]
     scale = max(one.kind.scale for one in told)
     digits = max(one.kind.digits - one.kind.scale for one in told) + scale
     if digits > _MOST_DIGITS:
         raise refused(node, "the result has too many digits")
-    kind = Kind("decimal", scale=scale, digits=digits)
+    kind = ValueKind("decimal", scale=scale, digits=digits)
     return kind, [f"CAST({one.sql} AS DECIMAL(38, {scale}))" for one in found]
 
 
-def _alike(node: exp.Expr, told: Sequence[Typed]) -> Kind:
+def _alike(node: exp.Expr, told: Sequence[Typed]) -> ValueKind:
     """The kind of texts, binaries or dates of columns, and of constants among texts."""
     kinds = {one.kind for one in told if one.literal is None}
     constants = {str(one.literal) for one in told if one.literal is not None}
     if not kinds and len({one.lower() for one in constants}) == len(constants):
-        kinds = {Kind("text", collation=CONSTANTS)}
+        kinds = {ValueKind("text", collation=CONSTANTS)}
     if len(kinds) != 1 or not all(map(str.isascii, constants)):
         raise refused(node, "texts are united with those of their collation and constant ASCII")
     return kinds.pop()
@@ -235,14 +237,14 @@ def _text(node: exp.Expr, make: Makes) -> Typed:
 def _length(node: exp.Expr, make: Makes) -> Typed:
     found, octets = make.value(node.this), bool(node.args.get("binary"))
     if found.kind.name == "binary":
-        return Typed(f"octet_length({found.sql})", Kind("integer"))
+        return Typed(f"octet_length({found.sql})", ValueKind("integer"))
     found = _text(node.this, make)
     charset = str(found.kind.collation).split("_")[0]
     if octets and charset in ("utf8mb4", "utf8mb3"):
-        return Typed(f"octet_length(encode({found.sql}))", Kind("integer"))
+        return Typed(f"octet_length(encode({found.sql}))", ValueKind("integer"))
     if octets and charset not in _ONE_BYTE:
         raise refused(node, f"how many bytes {charset} takes is not known here")
-    return Typed(f"length({found.sql})", Kind("integer"))
+    return Typed(f"length({found.sql})", ValueKind("integer"))
 
 
 def _cased(node: exp.Expr, make: Makes) -> Typed:
@@ -304,11 +306,13 @@ def _day(node: exp.Expr, make: Makes, *names: str) -> Typed:
 def _field(node: exp.Expr, make: Makes) -> Typed:
     name = _FIELDS[type(node)]
     clock = ("datetime",) if name in ("hour", "minute", "second") else ()
-    return Typed(f"CAST({name}({_day(node.this, make, *clock).sql}) AS BIGINT)", Kind("integer"))
+    return Typed(
+        f"CAST({name}({_day(node.this, make, *clock).sql}) AS BIGINT)", ValueKind("integer")
+    )
 
 
 def _date(node: exp.Expr, make: Makes) -> Typed:
-    return Typed(f"CAST({_day(node, make).sql} AS DATE)", Kind("date"))
+    return Typed(f"CAST({_day(node, make).sql} AS DATE)", ValueKind("date"))
 
 
 def _days_between(node: exp.Expr, make: Makes) -> Typed:
@@ -316,7 +320,7 @@ def _days_between(node: exp.Expr, make: Makes) -> Typed:
         raise refused(node, "this form is not known")
     later, earlier = (_day(one, make).sql for one in (node.this, node.expression))
     sql = f"date_diff('day', CAST({earlier} AS DATE), CAST({later} AS DATE))"
-    return Typed(sql, Kind("integer"))
+    return Typed(sql, ValueKind("integer"))
 
 
 _FIELDS: dict[type[exp.Expr], str] = {

@@ -36,7 +36,7 @@ PRINTABLE, _WORDS = "[ -~]*", "[0-9A-Za-z ]*"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """What values are.
 
     ``name``: see :data:`EQUAL`, ``null``, ``quotient`` (functions.py), or ``other`` for what is
@@ -51,27 +51,27 @@ class Kind:
     labels: tuple[str, ...] = ()
 
 
-def kind_of(column: ColumnDefinition) -> Kind:
+def kind_of(column: ColumnDefinition) -> ValueKind:
     """What a column's values are."""
     if column.type in _INTEGERS:
-        return Kind("integer", unsigned=column.unsigned, digits=_INTEGERS[column.type])
+        return ValueKind("integer", unsigned=column.unsigned, digits=_INTEGERS[column.type])
     if column.type == "decimal":
         digits = column.length or 10
         name = "decimal" if digits <= _ENOUGH else "other"
-        return Kind(name, scale=column.scale or 0, digits=digits)
+        return ValueKind(name, scale=column.scale or 0, digits=digits)
     if column.type in _TEXTS:
-        return Kind("text", collation=column.collation)
+        return ValueKind("text", collation=column.collation)
     if column.type in _BINARIES:
-        return Kind("binary")
+        return ValueKind("binary")
     if column.type == "enum":
-        return Kind("enum", labels=column.labels or ())
+        return ValueKind("enum", labels=column.labels or ())
     if column.type in _NAMED:
-        return Kind(column.type)
-    return Kind("other")
+        return ValueKind(column.type)
+    return ValueKind("other")
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class TextFolding:
     """A text as it is compared: ``sql``, with ``{}`` for the text; ``guard``: a pattern that all
     texts match, None where all do; ``padded``: blanks at the end do not count."""
 
@@ -80,13 +80,13 @@ class Folded:
     padded: bool = False
 
 
-def folded(collation: str | None, *, ordered: bool = False) -> Folded | None:
+def folded(collation: str | None, *, ordered: bool = False) -> TextFolding | None:
     """How texts of a collation are compared; None where that is not known here."""
     if collation in EXACT:
-        return Folded("{}", None)
+        return TextFolding("{}", None)
     if collation in FOLDING or collation == CONSTANTS:
         pattern = _WORDS if ordered else PRINTABLE
-        return Folded("lower({})", pattern, padded=pads(collation))
+        return TextFolding("lower({})", pattern, padded=pads(collation))
     if collation in PADDED:
-        return Folded("{}", PRINTABLE, padded=True)
+        return TextFolding("{}", PRINTABLE, padded=True)
     return None

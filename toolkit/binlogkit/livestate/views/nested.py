@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from binlogkit.livestate.views.kinds import Kind
-from binlogkit.livestate.views.plan import Output, Plan, Subquery
+from binlogkit.livestate.views.kinds import ValueKind
+from binlogkit.livestate.views.plan import QueryPlan, ResultColumn, Subquery
 from binlogkit.livestate.views.typed import refused
 
 #: What the values of a subquery's columns may be.
@@ -20,7 +20,7 @@ CARRIED = frozenset({
 class Nested:
     """Compiles subqueries; ``parts``: those so far, in the order in which they are calculated."""
 
-    def __init__(self, compile_query: Callable[[exp.Select], Plan]) -> None:
+    def __init__(self, compile_query: Callable[[exp.Select], QueryPlan]) -> None:
         self._compile = compile_query
         self.parts: list[Subquery] = []
 
@@ -37,7 +37,7 @@ class Nested:
         return self.parts[-1]
 
 
-def carried(output: Output) -> Kind:
+def carried(output: ResultColumn) -> ValueKind:
     """What the values of a subquery's column are outside of it.
 
     An average is a quotient: a server may move the outer condition inside, where it has more digits
@@ -45,5 +45,5 @@ def carried(output: Output) -> Kind:
     """
     kind = output.kind
     if output.how == "avg":
-        return Kind("quotient", scale=kind.scale)
-    return Kind("integer") if kind.name == "boolean" else kind
+        return ValueKind("quotient", scale=kind.scale)
+    return ValueKind("integer") if kind.name == "boolean" else kind

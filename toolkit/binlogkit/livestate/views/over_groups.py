@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from binlogkit.errors import UndeterminedError
 from binlogkit.livestate.views.functions import MORE_DIGITS
-from binlogkit.livestate.views.kinds import Kind
+from binlogkit.livestate.views.kinds import ValueKind
 from binlogkit.livestate.views.typed import refused
 
 #: A group's values, those of the plan's outputs that are no calculations, to a value.
@@ -43,7 +43,7 @@ _COMPARISONS: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
 class Made:
     """A calculation: what its values are, and how they are made."""
 
-    kind: Kind
+    kind: ValueKind
     make: Make
 
 
@@ -67,7 +67,7 @@ class OverGroups:
     """Compiles calculations; ``base``: of an aggregate, or what is grouped by: the place of its
     value, and what it is."""
 
-    def __init__(self, base: Callable[[exp.Expr], tuple[int, Kind]]) -> None:
+    def __init__(self, base: Callable[[exp.Expr], tuple[int, ValueKind]]) -> None:
         self._base = base
 
     def shown(self, node: exp.Expr) -> Made:
@@ -113,7 +113,7 @@ class OverGroups:
         if scale > _MOST_SCALE:
             raise refused(node, "the result has too many digits")
         whole = left.kind.name == right.kind.name == "integer"
-        kind = Kind("integer") if whole else Kind("decimal", scale=scale)
+        kind = ValueKind("integer") if whole else ValueKind("decimal", scale=scale)
 
         def make(row: Sequence[Any]) -> Any:
             values = left.make(row), right.make(row)
@@ -135,7 +135,7 @@ class OverGroups:
             values = above.make(row), below.make(row)
             return None if None in values or not values[1] else _divided(*values)
 
-        return Made(Kind("quotient", scale=scale), make)
+        return Made(ValueKind("quotient", scale=scale), make)
 
     def _round(self, node: exp.Round) -> Made:
         found, given = self._value(node.this), node.args.get("decimals")
@@ -153,7 +153,7 @@ class OverGroups:
                 return _certain(told, _round(rounded(value, most), digits), node)
             return None if value is None else _round(value, digits)
 
-        return Made(Kind("decimal", scale=digits), make)
+        return Made(ValueKind("decimal", scale=digits), make)
 
     def _coalesce(self, node: exp.Coalesce) -> Made:
         made = [self._value(one) for one in (node.this, *node.expressions)]
@@ -167,7 +167,7 @@ class OverGroups:
             value = next((v for v in (one.make(row) for one in made) if v is not None), None)
             return value if whole or value is None else _round(Decimal(value), scale)
 
-        return Made(Kind("integer") if whole else Kind("decimal", scale=scale), make)
+        return Made(ValueKind("integer") if whole else ValueKind("decimal", scale=scale), make)
 
     # ---- HAVING -------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ def _literal(node: exp.Expr) -> Made:
     if len(str(inner.this)) > 18:
         raise refused(node, "the constant has too many digits")
     made: Any = sign * (value if scale else int(value))
-    kind = Kind("decimal", scale=scale) if scale else Kind("integer")
+    kind = ValueKind("decimal", scale=scale) if scale else ValueKind("integer")
     return Made(kind, lambda _: made)
 
 

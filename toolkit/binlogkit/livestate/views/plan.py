@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from binlogkit.constants import TableId
-from binlogkit.livestate.views.kinds import Kind
+from binlogkit.livestate.views.kinds import ValueKind
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedTable:
     """A table of a query.
 
     ``columns``: those that are needed, which are ``c0``, ``c1`` … of ``t0``, ``t1`` …; ``on``: its
@@ -28,7 +28,7 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class ResultColumn:
     """A column of the result: ``how``: ``value``, the aggregate, or ``made`` of the other outputs;
     ``inner``: which of the plan's inner columns it is made of, -1 for ``COUNT(*)``; ``make``: makes
     it of the others' values (over_groups.py)."""
@@ -36,7 +36,7 @@ class Output:
     name: str
     how: str
     inner: int
-    kind: Kind
+    kind: ValueKind
     make: Callable[[Sequence[Any]], Any] | None = None
 
 
@@ -55,12 +55,12 @@ class Subquery:
     ``single``: whether it may have one row at most."""
 
     name: str
-    plan: Plan
+    plan: QueryPlan
     single: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QueryPlan:
     """A query.
 
     ``inner``: expressions over the tables; ``compared``: of each, how two of its values are the
@@ -72,11 +72,11 @@ class Plan:
     """
 
     sql: str
-    tables: tuple[Joined, ...]
+    tables: tuple[JoinedTable, ...]
     inner: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ValueKind, ...]
     where: str
-    outputs: tuple[Output, ...]
+    outputs: tuple[ResultColumn, ...]
     group: tuple[int, ...] | None
     compared: tuple[str, ...] = ()
     one_row: bool = False
@@ -101,7 +101,7 @@ class Plan:
         return self.limit is not None or self.offset > 0
 
     @property
-    def columns(self) -> tuple[Output, ...]:
+    def columns(self) -> tuple[ResultColumn, ...]:
         """The outputs that are shown."""
         return self.outputs[: len(self.outputs) - self.hidden]
 

@@ -13,7 +13,7 @@ from binlogkit.analyses.point_in_time.codes import decoded
 from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError
 from binlogkit.frames.arrow_types import column_field
-from binlogkit.livestate.views.plan import Joined
+from binlogkit.livestate.views.plan import JoinedTable
 from binlogkit.rows.defined import column_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Side = Literal["old", "new", "delta"]
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class TouchedTable:
     """A table in a step: its rows before and after it (Rows.table), and what went and came, None
     where it did not change; ``definition``: None of a subquery's rows."""
 
@@ -42,7 +42,7 @@ class Relations:
         self._session = session
         self._names: dict[tuple[TableId, tuple[str, ...], Side], str] = {}
 
-    def name_of(self, side: Side, joined: Joined, touched: Touched) -> str:
+    def name_of(self, side: Side, joined: JoinedTable, touched: TouchedTable) -> str:
         """The name of the relation: ``c0`` … of ``joined.columns``; of a delta with :data:`WEIGHT`
         −1 or 1. Errors: UndeterminedError."""
         key = (joined.table, joined.columns, side)
@@ -64,7 +64,7 @@ class Relations:
         self._names.clear()
 
 
-def plain(rows: pa.Table, joined: Joined, definition: TableDefinition | None) -> pa.Table:
+def plain(rows: pa.Table, joined: JoinedTable, definition: TableDefinition | None) -> pa.Table:
     """The needed columns of rows as DuckDB takes them; those of a subquery, without a definition,
     are so. UndeterminedError: a cell is not known, or
     no type here holds it (a date of zeros)."""
@@ -110,7 +110,9 @@ def _usable(column: Any) -> Any:
     return column
 
 
-def _delta(deltas: Sequence[Delta], joined: Joined, definition: TableDefinition | None) -> pa.Table:
+def _delta(
+    deltas: Sequence[Delta], joined: JoinedTable, definition: TableDefinition | None
+) -> pa.Table:
     """Rows that went and came, with their weights."""
     found = []
     for gone, came in deltas:

@@ -10,8 +10,8 @@ from operator import itemgetter
 from typing import Any
 
 from binlogkit.errors import UndeterminedError
-from binlogkit.livestate.views.engine import Engine
-from binlogkit.livestate.views.plan import Ordering, Output, Plan
+from binlogkit.livestate.views.engine import QueryEngine
+from binlogkit.livestate.views.plan import Ordering, QueryPlan, ResultColumn
 
 Row = tuple[Any, ...]
 _EXACT = Context(prec=100)
@@ -35,7 +35,7 @@ class _Group:
 class Result:
     """A plan's result: ``rows``: how often each is there."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: QueryPlan) -> None:
         self.plan = plan
         self.rows: Counter[Row] = Counter()
         self._sorted: list[Row] = []  # of a limited result, whose order distinguishes all rows
@@ -60,7 +60,7 @@ class Result:
         """How many queries :meth:`take` asks."""
         return 1 + len(self._values)
 
-    def take(self, engine: Engine) -> Counter[Row]:
+    def take(self, engine: QueryEngine) -> Counter[Row]:
         """Fold what the engine holds as ``d``; what changed in the result."""
         found: Counter[Row] = Counter()
         if self.plan.group is None:
@@ -85,7 +85,7 @@ class Result:
             self._sort(found)
         return Counter({row: weight for row, weight in found.items() if weight})
 
-    def _take_groups(self, engine: Engine) -> list[Row]:
+    def _take_groups(self, engine: QueryEngine) -> list[Row]:
         group = self.plan.group
         assert group is not None
         size, touched = len(group), dict[Row, None]()
@@ -240,7 +240,7 @@ def _sort_key(one: Ordering, value: Any) -> tuple[int, Any]:
     return (1, value.lower() if one.folded else value)
 
 
-def _aggregate(output: Output, group: _Group) -> Any:
+def _aggregate(output: ResultColumn, group: _Group) -> Any:
     inner = output.inner
     if output.how == "made":
         return None
@@ -263,7 +263,7 @@ def _aggregate(output: Output, group: _Group) -> Any:
     return total.quantize(Decimal(1).scaleb(-output.kind.scale), ROUND_HALF_UP, _EXACT)
 
 
-def _shown(output: Output, value: Any) -> Any:
+def _shown(output: ResultColumn, value: Any) -> Any:
     """A value as a frame of the table has it."""
     if value is None:
         return None

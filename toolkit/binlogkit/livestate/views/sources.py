@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from binlogkit.constants import TableId
 from binlogkit.livestate.views.expressions import Expressions
-from binlogkit.livestate.views.kinds import Kind, kind_of
+from binlogkit.livestate.views.kinds import ValueKind, kind_of
 from binlogkit.livestate.views.nested import Nested, carried
-from binlogkit.livestate.views.plan import Joined
+from binlogkit.livestate.views.plan import JoinedTable
 from binlogkit.livestate.views.typed import Typed, refused
 from binlogkit.rows.filters import TableName
 from binlogkit.rows.resolve import key_of
@@ -19,21 +19,22 @@ from binlogkit.rows.schema import TableDefinition
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownColumn:
     """A column of what is read; ``shown``: whether ``*`` means it as well."""
 
     name: str
-    kind: Kind
+    kind: ValueKind
     shown: bool = True
 
 
 @dataclass(slots=True)
-class Source:
-    """A table, or a subquery in FROM; ``key``: its primary key; the rest: see :class:`Joined`."""
+class QuerySource:
+    """A table, or a subquery in FROM; ``key``: its primary key; the rest as in
+    :class:`JoinedTable`."""
 
     name: TableId
     alias: str
-    known: tuple[Known, ...]
+    known: tuple[KnownColumn, ...]
     key: tuple[str, ...] = ()
     columns: list[str] = field(default_factory=list)
     guards: list[tuple[int, str]] = field(default_factory=list)
@@ -50,7 +51,7 @@ class Sources:
         self, tables: Mapping[TableId, TableDefinition | str], nested: Nested | None
     ) -> None:
         self._tables, self._nested = tables, nested
-        self.found: list[Source] = []
+        self.found: list[QuerySource] = []
         self.make = Expressions(self._column, self._guard, nested)
 
     def read(self, query: exp.Select) -> None:
@@ -76,14 +77,14 @@ class Sources:
         if not free and on is not None:
             source.keys = self._join_keys(on)
 
-    def _add(self, table: exp.Expr) -> Source:
+    def _add(self, table: exp.Expr) -> QuerySource:
         source = self._derived(table) if isinstance(table, exp.Subquery) else self._table(table)
         if any(one.alias.lower() == source.alias.lower() for one in self.found):
             raise refused(table, "two tables have this name: give them aliases")
         self.found.append(source)
         return source
 
-    def _table(self, table: exp.Expr) -> Source:
+    def _table(self, table: exp.Expr) -> QuerySource:
         odd = [k for k, v in table.args.items() if v and k not in ("this", "db", "alias")]
         if not isinstance(table, exp.Table) or odd:
             raise refused(table, "only tables are read, not partitions")
@@ -95,18 +96,18 @@ class Sources:
         definition = self._tables[found[0]]
         if isinstance(definition, str):
             raise refused(table, definition)
-        known = tuple(Known(c.name, kind_of(c), not c.invisible) for c in definition.columns)
-        return Source(found[0], table.alias or table.name, known, tuple(key_of(definition)[0]))
+        known = tuple(KnownColumn(c.name, kind_of(c), not c.invisible) for c in definition.columns)
+        return QuerySource(found[0], table.alias or table.name, known, tuple(key_of(definition)[0]))
 
-    def _derived(self, table: exp.Subquery) -> Source:
+    def _derived(self, table: exp.Subquery) -> QuerySource:
         odd = [k for k, v in table.args.items() if v and k not in ("this", "alias")]
         if self._nested is None or odd or not table.alias or table.alias_column_names:
             raise refused(table, "a subquery is not kept by changes")
         part = self._nested.part(table.this)
-        known = tuple(Known(o.name, carried(o)) for o in part.plan.columns)
+        known = tuple(KnownColumn(o.name, carried(o)) for o in part.plan.columns)
         if len({one.name.lower() for one in known}) < len(known):
             raise refused(table, "two of its columns have one name")
-        return Source(("", part.name), table.alias, known)
+        return QuerySource(("", part.name), table.alias, known)
 
     def _join_keys(self, on: exp.Expr) -> tuple[str, str]:
         """An equality of the last table with those before it."""
@@ -131,10 +132,10 @@ class Sources:
             found.add(place[0])
         return found
 
-    def joined(self) -> tuple[Joined, ...]:
+    def joined(self) -> tuple[JoinedTable, ...]:
         """All of it, with the columns that were met."""
         return tuple(
-            Joined(
+            JoinedTable(
                 one.name, tuple(one.columns), one.on, one.left, one.keys,
                 tuple(dict.fromkeys(one.guards)),
             )

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from sqlglot import exp
 
 from binlogkit.errors import UsageError
-from binlogkit.livestate.views.kinds import Kind
+from binlogkit.livestate.views.kinds import ValueKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Typed:
     the columns and constants it comes from."""
 
     sql: str
-    kind: Kind
+    kind: ValueKind
     literal: Any = None
     column: tuple[int, int] | None = None
     leaves: tuple[Typed, ...] = ()

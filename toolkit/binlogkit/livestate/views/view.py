@@ -11,9 +11,9 @@ from typing import Any
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.livestate.views.calculated import calculated
-from binlogkit.livestate.views.engine import Engine
-from binlogkit.livestate.views.plan import Plan
-from binlogkit.livestate.views.relations import Touched
+from binlogkit.livestate.views.engine import QueryEngine
+from binlogkit.livestate.views.plan import QueryPlan
+from binlogkit.livestate.views.relations import TouchedTable
 from binlogkit.livestate.views.result import Result, Row
 
 
@@ -38,7 +38,7 @@ class View:
     ) -> None:
         self.name, self.sql, self.recompute = name, sql, recompute
         self.error: Exception | None = None
-        self.plan: Plan | None = None
+        self.plan: QueryPlan | None = None
         self.result: Result | None = None
         self._called = called
         self._shown: list[Row] | None = None
@@ -48,7 +48,11 @@ class View:
         self._index: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
 
     def begin(
-        self, plan: Plan, engine: Engine, tables: Mapping[TableId, Touched], moment: Any
+        self,
+        plan: QueryPlan,
+        engine: QueryEngine,
+        tables: Mapping[TableId, TouchedTable],
+        moment: Any,
     ) -> None:
         """Begin, or restart: the change is what differs."""
         before = Counter() if self._told is None else self._told
@@ -67,7 +71,9 @@ class View:
         """Whether anybody listens for changes."""
         return self._called is not None or self._kept is not None
 
-    def step(self, engine: Engine, tables: Mapping[TableId, Touched], moment: Any) -> None:
+    def step(
+        self, engine: QueryEngine, tables: Mapping[TableId, TouchedTable], moment: Any
+    ) -> None:
         """Take a step."""
         assert self.plan is not None
         if self.plan.anew:
@@ -168,7 +174,9 @@ class View:
             yield self._kept.popleft()
 
 
-def _whole(plan: Plan, engine: Engine, tables: Mapping[TableId, Touched]) -> Callable[[], Result]:
+def _whole(
+    plan: QueryPlan, engine: QueryEngine, tables: Mapping[TableId, TouchedTable]
+) -> Callable[[], Result]:
     """What calculates a query from all rows as they are now."""
     now = {name: replace(one, before=one.after, deltas=None) for name, one in tables.items()}
     return partial(calculated, plan, engine, now)

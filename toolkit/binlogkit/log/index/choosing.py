@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SegmentStretch:
     """Consecutive segments of one part: where they begin and end; the end is None for the log's
     end."""
 
@@ -86,7 +86,7 @@ class ChosenReading(Reading):
             self.carriers, self.start = reading.carriers, reading.start
             yield from reading.windows(submit)
 
-    def _reading(self, stretch: Stretch) -> Reading:
+    def _reading(self, stretch: SegmentStretch) -> Reading:
         position = stretch.position
         carriers = [self._of[name] for name in self._parts[position.part].names]
         first = position.part == 0
@@ -125,7 +125,7 @@ def choose(
 
 def _stretches(
     positions: Sequence[Position], chosen: Sequence[bool], parts: int
-) -> Generator[Stretch, None, None]:
+) -> Generator[SegmentStretch, None, None]:
     """The runs of chosen segments, each within one part."""
     begun: Position | None = None
     for i, (position, following) in enumerate(pairs(positions)):
@@ -134,5 +134,5 @@ def _stretches(
         begun = begun or position
         if following is None or not chosen[i + 1]:
             stop = None if following is None else following.segment.pos
-            yield Stretch(begun, stop, position.part == parts - 1)
+            yield SegmentStretch(begun, stop, position.part == parts - 1)
             begun = None

@@ -30,7 +30,7 @@ from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import Supposition, small_name
-from binlogkit.rows.series import AllSeries, Series, Source
+from binlogkit.rows.series import AllSeries, Series, SourceTables
 from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.sources.carriers import Carrier
@@ -41,13 +41,13 @@ _OF_DATABASES = {"database", "schema"}
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownTables:
     """What DDL said of tables up to some point; ``tracked``: the names that it touched."""
 
     catalog: Catalog
     tracked: frozenset[tuple[str | None, str | None]]
 
-    def same(self, other: Known) -> bool:
+    def same(self, other: KnownTables) -> bool:
         """Whether another one has the same content."""
         return self.tracked == other.tracked and vars(self.catalog) == vars(other.catalog)
 
@@ -66,7 +66,7 @@ class Position:
     segment: Segment
     events: int
     transactions: int
-    known: Known | None
+    known: KnownTables | None
     source: str | None
     seen: GtidSet | None
 
@@ -156,12 +156,12 @@ class Joined:
         self.series = AllSeries(options.catalog)
         self.seen = GtidLedger()
         self.found = Gaps(Soundness(keeps=options.duplicates == "keep"))
-        self._source: Source | None = None
+        self._source: SourceTables | None = None
         self._prepared: dict[tuple[str | None, str], int] = {}
         self._stopped: DamageError | None = None
         self.events = self.transactions = self._stopped_at = 0
         self._told_of = False  # whether a statement has said anything of tables
-        self._last: tuple[Part, int, Known] | None = None  # and of which generation
+        self._last: tuple[Part, int, KnownTables] | None = None  # and of which generation
         self.positions: list[Position] = []
         self.decisions: dict[int, Decision] = {}
         self.folded = False
@@ -319,7 +319,7 @@ class Joined:
         place = events + segment.events, transactions + segment.transactions
         self.positions.append(Position(i, segment, *place, self._known(part), source, seen))
 
-    def _known(self, part: Part) -> Known | None:
+    def _known(self, part: Part) -> KnownTables | None:
         """What is known here of the tables that a log touches; constant until the next DDL."""
         tables = self._tables
         if not self._told_of and self._options.catalog is None:
@@ -328,7 +328,7 @@ class Joined:
         if last is None or last[0] is not part or last[1] != tables.generation:
             touched = _Touched(part)
             catalog = tables.catalog.only(touched.has)
-            known = Known(catalog, frozenset(filter(touched.may_have, tables.tracked)))
+            known = KnownTables(catalog, frozenset(filter(touched.may_have, tables.tracked)))
             if last is not None and known.same(last[2]):
                 known = last[2]  # one object for all the logs between two changes
             last = self._last = part, tables.generation, known

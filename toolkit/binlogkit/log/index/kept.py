@@ -20,7 +20,7 @@ from binlogkit.errors import BinlogKitError, InputError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log.index.batches import BATCH_BYTES, Batches, BatchFolder, those
-from binlogkit.log.index.later import Later, LaterBatches
+from binlogkit.log.index.later import LaterBatches, LaterLedger
 from binlogkit.log.index.part import Part, parts_of
 from binlogkit.log.index.stamps import Stamp, known_ones, place_of, stamp_or_none
 from binlogkit.log.index.stored import (
@@ -161,7 +161,7 @@ class Index(BatchFolder):
                 if later:
                     waiting.open(batch, {n: self.path(n, batch) for n in ledger})
                     for key, before in _names(own["logs"]).items():
-                        rest = Later(waiting, batch, key, before, files[key])
+                        rest = LaterLedger(waiting, batch, key, before, files[key])
                         told[key] = replace(told[key], ledger=rest)
                 found |= told
             except (OSError, pa.ArrowException, BinlogKitError, KeyError, ValueError):

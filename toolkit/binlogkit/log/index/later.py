@@ -52,7 +52,7 @@ class LaterBatches:
         return of.get(key, rows[:0])
 
 
-class Later(Mapping[str, pa.Table]):
+class LaterLedger(Mapping[str, pa.Table]):
     """The ledger of the part ``key`` in ``batch``; ``before``: its logs' names when they were read,
     ``now``: their present names."""
 
@@ -79,11 +79,11 @@ class Later(Mapping[str, pa.Table]):
 
 def batch_of(ledger: Mapping[str, pa.Table]) -> str:
     """The batch of an index that is read for a part's ledger; "" if it is in memory."""
-    return ledger.batch if isinstance(ledger, Later) else ""
+    return ledger.batch if isinstance(ledger, LaterLedger) else ""
 
 
 def columns_of(ledger: Mapping[str, pa.Table], name: str, columns: Sequence[str]) -> pa.Table:
     """Some columns of a table of a part's ledger."""
-    if isinstance(ledger, Later):
+    if isinstance(ledger, LaterLedger):
         return ledger.columns(name, columns)
     return ledger[name].select(columns)

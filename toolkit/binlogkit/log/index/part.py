@@ -28,7 +28,7 @@ from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import UNCHECKED
 from binlogkit.frames.key_filters import KeyFilters
 from binlogkit.frames.statements import Statements, sql_mode_of
-from binlogkit.frames.totals import Totals, Touched
+from binlogkit.frames.totals import Totals, TouchedTables
 from binlogkit.frames.transactions import Transactions
 from binlogkit.log.index.extent import Extent, extent_of
 from binlogkit.log.index.segments import Segment, Segments
@@ -286,7 +286,7 @@ class _Ledger:
     """Views of one log's windows with the row count of each entry."""
 
     def __init__(self) -> None:
-        self._transactions, self._touched, self._totals = Transactions(), Touched(), Totals()
+        self._transactions, self._touched, self._totals = Transactions(), TouchedTables(), Totals()
         self._statements = Statements(Filters())
         self.keys = KeyFilters()
         self._unchecked = [arrow_schema(UNCHECKED).empty_table()]

@@ -50,11 +50,11 @@ def capture(
     InputError, WriteError,
     ServerError: LostConnectionError, ReplicationError, LogGapError.
     """
-    from binlogkit.sources.server.capture import Start
+    from binlogkit.sources.server.capture import CaptureStart
     from binlogkit.sources.server.capture import capture as fill
 
     wanted = GtidSet.parse(gtid_set) if isinstance(gtid_set, str) else gtid_set
-    start = Start(start_log or "", start_position, None if wanted is None else str(wanted))
+    start = CaptureStart(start_log or "", start_position, None if wanted is None else str(wanted))
     return fill(
         parse_url(server)[0] if isinstance(server, str) else server,
         out,

@@ -61,14 +61,14 @@ class ServerFollowing(Following):
         reading: FollowArgs,
         start: Start | None = None,
     ) -> None:
-        from binlogkit.sources.server.client import Identity, ReplicationClient
+        from binlogkit.sources.server.client import ClientIdentity, ReplicationClient
 
         self._place, self._by_gtid = place, gtid_set is not None
         heartbeat, silence, self._patience = times
         self._wait, self._lost = wait, lost
         self._stopping = stop
         self._connect: Callable[[], ReplicationClient] = partial(
-            ReplicationClient, settings, Identity(), heartbeat=heartbeat, silence=silence
+            ReplicationClient, settings, ClientIdentity(), heartbeat=heartbeat, silence=silence
         )
         self._given = (
             GtidSet.parse(gtid_set) if isinstance(gtid_set, str) else gtid_set or GtidSet()

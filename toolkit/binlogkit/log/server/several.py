@@ -178,13 +178,13 @@ def _errant(server: ServerSettings, seen: GtidSet, uuid: str, stop: Stop) -> str
     """A server's own transaction that was not read and comes, in its logs, before one that was read
     and came from elsewhere."""
     from binlogkit.events.reader import read_events
-    from binlogkit.sources.server.client import Identity, ReplicationClient
+    from binlogkit.sources.server.client import ClientIdentity, ReplicationClient
     from binlogkit.sources.server.raw_events import raw_events
     from binlogkit.sources.server.resume import ResumePoint, SteadyStream
     from binlogkit.sources.server.tail import first_place
 
     def begin() -> ReplicationClient:
-        return ReplicationClient(server, Identity())
+        return ReplicationClient(server, ClientIdentity())
 
     file, position = first_place(begin, seen.wire(), stop)
     own: str | None = None

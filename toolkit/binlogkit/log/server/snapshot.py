@@ -29,7 +29,7 @@ _LONGEST = 80  # characters of a table's name in its file name
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class SnapshotTables:
     """A snapshot's content: ``tables``: rows by table, as ``--table`` takes it; ``file``, ``pos``,
     ``gtids``: its place in the server's logs, each None where the server has none."""
 
@@ -47,7 +47,7 @@ def snapshot(
     tables: str | Iterable[str] | None = None,
     lock: Lock | str = "tables",
     chunk_rows: int | None = None,
-) -> Taken:
+) -> SnapshotTables:
     """Write a server's tables as of one moment into the new folder ``out``: a base for states.
 
     Each table is a Parquet file with its place in the server's logs.
@@ -102,16 +102,18 @@ def snapshot(
 
 def written(
     found: ServerTables, tables: Iterable[tuple[TableId, Iterator[pa.RecordBatch]]], folder: Path
-) -> Taken:
+) -> SnapshotTables:
     """Write tables as they come."""
     counts = {
         written_table_name(*name): _write(found, name, batches, folder / file_name(i, name))
         for i, (name, batches) in enumerate(tables, 1)
     }
-    return Taken(folder, counts, found.file, found.pos, found.gtids)
+    return SnapshotTables(folder, counts, found.file, found.pos, found.gtids)
 
 
-def _in_chunks(server: str | ServerSettings, found: ServerTables, folder: Path, rows: int) -> Taken:
+def _in_chunks(
+    server: str | ServerSettings, found: ServerTables, folder: Path, rows: int
+) -> SnapshotTables:
     """Write tables in chunks of rows. Errors: see :func:`snapshot`."""
     from binlogkit.log.server.chunked import batches_in_order, made_one
 
@@ -122,12 +124,12 @@ def _in_chunks(server: str | ServerSettings, found: ServerTables, folder: Path, 
     read, logs = folder / "read", folder / "logs"
     read.mkdir(0o700)
     written(found, batches_in_order(found, rows), read)
-    taken = Taken(folder, {}, found.file, found.pos, found.gtids)
+    taken = SnapshotTables(folder, {}, found.file, found.pos, found.gtids)
     for i, state in enumerate(made_one(server, found, read, logs), 1):
         state.to_parquet(folder / file_name(i, state.table))
         file, pos = state.position or (None, None)
         counts = taken.tables | {written_table_name(*state.table): state.rows.num_rows}
-        taken = Taken(folder, counts, file, pos, state.gtids)
+        taken = SnapshotTables(folder, counts, file, pos, state.gtids)
     for done in (read, logs):
         shutil.rmtree(done)
     return taken

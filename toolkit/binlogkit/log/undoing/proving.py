@@ -16,7 +16,7 @@ from binlogkit.errors import ServerError, printable
 from binlogkit.log.states.door import TableStates
 from binlogkit.log.undoing.playing import Played, Range, definers, write_relay_log
 from binlogkit.log.undoing.proof import Proof, ProvedTable
-from binlogkit.rows.ddl.scan import Script
+from binlogkit.rows.ddl.scan import ScriptStatements
 from binlogkit.rows.ddl.session import version_number
 from binlogkit.rows.filters import Filters, TableName, written_table_name
 from binlogkit.rows.resolve import key_of
@@ -169,7 +169,7 @@ def _play(log: Streams, log_version: str, stage: Stage, without: Sequence[Range]
     if log.options.schema is not None:
         text = read_schema_text(log.options.schema)
         stage.make_accounts(definers(text))
-        stage.load(Script(text))
+        stage.load(ScriptStatements(text))
     with tempfile.TemporaryFile() as relay:
         version = version_number(stage.version)
         logged = version_tuple(log_version) >= CASCADES_LOGGED

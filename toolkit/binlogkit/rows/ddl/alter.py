@@ -26,7 +26,7 @@ ROW_ID = "my_row_id"  # of a generated invisible primary key (8.0.30+)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ColumnChange:
     """A column that is added (``old`` None) or redefined; ``after``: FIRST, a name, or None."""
 
     spec: ColumnSpec
@@ -48,7 +48,7 @@ class AlterTable:
     db: str | None
     table: str
     added: Elements = field(default_factory=Elements)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[ColumnChange] = field(default_factory=list)
     dropped: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     visibility: dict[str, bool] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def _add(reader: Reader, result: AlterTable) -> None:
         result.added.read(reader)
     elif reader.sees("("):
         reader.listed(result.added.read)
-        result.changes += [Change(spec) for spec in columns[before:]]
+        result.changes += [ColumnChange(spec) for spec in columns[before:]]
     else:
         _changed(reader, result, None)
 
@@ -105,7 +105,7 @@ def _changed(reader: Reader, result: AlterTable, old: str | None, *, same: bool 
         after = FIRST
     elif reader.accept("AFTER"):
         after = reader.identifier()
-    result.changes.append(Change(spec, spec.name if same else old, after))
+    result.changes.append(ColumnChange(spec, spec.name if same else old, after))
 
 
 def _change(reader: Reader, result: AlterTable) -> None:

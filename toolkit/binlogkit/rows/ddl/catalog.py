@@ -9,7 +9,7 @@ from binlogkit.rows.ddl.charsets import collated
 from binlogkit.rows.ddl.kind import StatementKind, statement_kind
 from binlogkit.rows.ddl.scan import leading_words
 from binlogkit.rows.ddl.session import Acted, Session, SqlMode, version_number
-from binlogkit.rows.ddl.store import Store
+from binlogkit.rows.ddl.store import TableStore
 from binlogkit.rows.ddl.tokens import Reader, read
 from binlogkit.rows.schema import TableChange, TableDefinition
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _EXPLICIT_TIMESTAMPS_SINCE = 80002  # explicit_defaults_for_timestamp is on by default (manual)
 
 
-class Catalog(Store):
+class Catalog(TableStore):
     """Table definitions by name, kept up to date by :meth:`apply`.
 
     ``server_version``: as the format description has it, for versioned comments and defaults;

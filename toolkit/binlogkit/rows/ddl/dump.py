@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.catalog import Catalog
 from binlogkit.rows.ddl.kind import StatementKind, statement_kind
-from binlogkit.rows.ddl.scan import Script, plain
+from binlogkit.rows.ddl.scan import ScriptStatements, plain
 from binlogkit.rows.ddl.session import SqlMode, mode_from_names, version_number
 
 HEADER = 4096  # characters in which mysqldump's own comments stand
@@ -42,7 +42,7 @@ def script_statements(
 ) -> Iterator[tuple[StatementKind, str, SqlMode, str | None]]:
     """A script's statements but SET and USE, each with its kind, and the SQL mode and the database
     there."""
-    script = Script(sql_text)
+    script = ScriptStatements(sql_text)
     for statement in script:
         mode = script.mode
         kind = statement_kind(statement, int(mode), version)

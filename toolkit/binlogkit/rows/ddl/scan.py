@@ -146,7 +146,7 @@ DELIMITER = re.compile(r"[ \t]*delimiter[ \t]+(\S+)[^\n]*(?:\n|\Z)", re.IGNORECA
 BLANK = re.compile(rf"\s+|{_LINE}|/\*(?!!)(?s:.*?)(?:\*/|\Z)")
 
 
-class Script:
+class ScriptStatements:
     """A script's statements as the mysql client splits it: ``;`` and ``DELIMITER``.
 
     ``mode`` can be set between two statements, as the script itself can. Text after the last

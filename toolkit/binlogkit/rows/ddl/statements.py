@@ -18,12 +18,12 @@ from binlogkit.rows.ddl.create import CreateTable, Options, build, create_table,
 from binlogkit.rows.ddl.keys import index_key
 from binlogkit.rows.ddl.keywords import words
 from binlogkit.rows.ddl.session import Acted, Session
-from binlogkit.rows.ddl.store import Store
+from binlogkit.rows.ddl.store import TableStore
 from binlogkit.rows.ddl.table import Tracked
 from binlogkit.rows.ddl.tokens import Reader
 from binlogkit.rows.schema import Supposition, TableChange
 
-Handler = Callable[[Store, Reader], list[TableChange]]
+Handler = Callable[[TableStore, Reader], list[TableChange]]
 
 
 def _ended(reader: Reader) -> None:
@@ -32,12 +32,12 @@ def _ended(reader: Reader) -> None:
         reader.fail("the statement should end here")
 
 
-def _name(store: Store, reader: Reader) -> TableId:
+def _name(store: TableStore, reader: Reader) -> TableId:
     """The name of a table, which comes next."""
     return store.full(reader.qualified(), reader.session)
 
 
-def _create_table(store: Store, reader: Reader) -> list[TableChange]:
+def _create_table(store: TableStore, reader: Reader) -> list[TableChange]:
     parsed, session = create_table(reader), reader.session
     if not parsed.query:
         _ended(reader)
@@ -70,7 +70,7 @@ def _create_table(store: Store, reader: Reader) -> list[TableChange]:
 
 
 def _supposed(
-    store: Store, parsed: CreateTable, name: TableId, session: Session
+    store: TableStore, parsed: CreateTable, name: TableId, session: Session
 ) -> tuple[Supposition, ...] | None:
     """What is supposed where a table is made; None: none is made, since it is there.
 
@@ -95,7 +95,7 @@ def _supposed(
     return (Supposition("definition", ".".join(name), why),)
 
 
-def _made(store: Store, parsed: CreateTable, db: str, session: Session) -> Tracked | None:
+def _made(store: TableStore, parsed: CreateTable, db: str, session: Session) -> Tracked | None:
     """The table that CREATE TABLE makes; None where the statement does not name its columns."""
     if parsed.query:
         return None
@@ -110,7 +110,7 @@ def _made(store: Store, parsed: CreateTable, db: str, session: Session) -> Track
     return replace(source, db=db, table=parsed.table, foreign=())
 
 
-def _alter_table(store: Store, reader: Reader) -> list[TableChange]:
+def _alter_table(store: TableStore, reader: Reader) -> list[TableChange]:
     parsed, session = alter_table(reader), reader.session
     name = store.full((parsed.db, parsed.table), session)
     nothing_else = AlterTable(parsed.db, parsed.table, new_name=parsed.new_name)
@@ -121,7 +121,7 @@ def _alter_table(store: Store, reader: Reader) -> list[TableChange]:
 
 
 def _altered(
-    store: Store, name: TableId, parsed: AlterTable, session: Session
+    store: TableStore, name: TableId, parsed: AlterTable, session: Session
 ) -> list[TableChange]:
     """Change a table, if it is known; a base table's rows change without row events, too."""
     if store.is_temporary(name, session.thread):
@@ -156,7 +156,7 @@ def _altered(
     return changes
 
 
-def _rename_table(store: Store, reader: Reader) -> list[TableChange]:
+def _rename_table(store: TableStore, reader: Reader) -> list[TableChange]:
     def pair(reader: Reader) -> tuple[TableId, TableId]:
         old = _name(store, reader)
         reader.expect("TO")
@@ -170,7 +170,7 @@ def _rename_table(store: Store, reader: Reader) -> list[TableChange]:
     return [store.rename(old, new) for old, new in pairs]
 
 
-def _drop_table(store: Store, reader: Reader) -> list[TableChange]:
+def _drop_table(store: TableStore, reader: Reader) -> list[TableChange]:
     reader.expect("DROP")
     temporary = reader.accept("TEMPORARY")
     if not reader.accept_any("TABLE", "TABLES"):
@@ -189,7 +189,7 @@ def _drop_table(store: Store, reader: Reader) -> list[TableChange]:
     return changes
 
 
-def _truncate(store: Store, reader: Reader) -> list[TableChange]:
+def _truncate(store: TableStore, reader: Reader) -> list[TableChange]:
     reader.expect("TRUNCATE")
     reader.accept("TABLE")
     name = _name(store, reader)
@@ -199,7 +199,7 @@ def _truncate(store: Store, reader: Reader) -> list[TableChange]:
     return [TableChange("truncate", *name, definition=store.table(*name))]
 
 
-def _create_index(store: Store, reader: Reader) -> list[TableChange]:
+def _create_index(store: TableStore, reader: Reader) -> list[TableChange]:
     reader.expect("CREATE")
     reader.accept_any("ONLINE", "OFFLINE")
     kind = (reader.accept_any("UNIQUE", "FULLTEXT", "SPATIAL") or "index").lower()
@@ -210,7 +210,7 @@ def _create_index(store: Store, reader: Reader) -> list[TableChange]:
     return _altered(store, name, change, reader.session)
 
 
-def _drop_index(store: Store, reader: Reader) -> list[TableChange]:
+def _drop_index(store: TableStore, reader: Reader) -> list[TableChange]:
     reader.expect("DROP")
     reader.accept_any("ONLINE", "OFFLINE")
     reader.expect("INDEX")
@@ -220,7 +220,7 @@ def _drop_index(store: Store, reader: Reader) -> list[TableChange]:
     return _altered(store, name, AlterTable(*name, dropped_keys={index}), reader.session)
 
 
-def _create_database(store: Store, reader: Reader) -> list[TableChange]:
+def _create_database(store: TableStore, reader: Reader) -> list[TableChange]:
     reader.expect("CREATE")
     reader.take()
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
@@ -237,7 +237,7 @@ def _create_database(store: Store, reader: Reader) -> list[TableChange]:
     return []
 
 
-def _alter_database(store: Store, reader: Reader) -> list[TableChange]:
+def _alter_database(store: TableStore, reader: Reader) -> list[TableChange]:
     reader.expect("ALTER")
     reader.take()
     db = reader.session.default_db
@@ -263,7 +263,7 @@ def _database_default(reader: Reader) -> Collated:
     return reader.session.collated(options.charset, options.collation)
 
 
-def _drop_database(store: Store, reader: Reader) -> list[TableChange]:
+def _drop_database(store: TableStore, reader: Reader) -> list[TableChange]:
     reader.expect("DROP")
     reader.take()
     reader.accept("IF", "EXISTS")
@@ -273,7 +273,7 @@ def _drop_database(store: Store, reader: Reader) -> list[TableChange]:
     return [TableChange("drop_database", db, "")]
 
 
-def _create_trigger(store: Store, reader: Reader) -> list[TableChange]:
+def _create_trigger(store: TableStore, reader: Reader) -> list[TableChange]:
     """CREATE TRIGGER; another statement with a DEFINER makes no table and no trigger."""
     try:
         reader.skip_until("TRIGGER", "PROCEDURE", "FUNCTION", "VIEW", "EVENT")

@@ -17,7 +17,7 @@ from binlogkit.rows.schema import ForeignKey, TableChange, TableDefinition, smal
 TemporaryName = tuple[int | None, str, str]
 
 
-class Store:
+class TableStore:
     """Tables, unknown tables, databases and temporary tables by name.
 
     ``fold``: lower_case_table_names. Temporary tables belong to a thread and stand apart: they are

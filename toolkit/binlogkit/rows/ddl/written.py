@@ -14,12 +14,12 @@ from binlogkit.rows.ddl.session import ASSUMED_VERSION, Session, SqlMode
 from binlogkit.rows.ddl.tokens import Reader, read
 
 WrittenName = tuple[str | None, str]
-_FORMS: dict[tuple[str, str | None, int, int], Written] = {}
+_FORMS: dict[tuple[str, str | None, int, int], WrittenByText] = {}
 _MOST_FORMS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenByText:
     """What a statement does to tables, as far as its text alone says so.
 
     ``names``: see :func:`written_tables`; ``reads``: see :func:`read_tables`; ``everything``: see
@@ -31,7 +31,7 @@ class Written:
     everything: bool
 
 
-def written(sql: str, default_db: str | None, mode: int, version: int) -> Written:
+def written(sql: str, default_db: str | None, mode: int, version: int) -> WrittenByText:
     """What a statement does to tables; found out once for all statements of its form."""
     form = form_of(sql, mode)
     key = (form or "", default_db, mode, version)
@@ -41,7 +41,7 @@ def written(sql: str, default_db: str | None, mode: int, version: int) -> Writte
         names = written_tables(sql, *session)
         reads = None if names is None else read_tables(sql, *session)
         everything = names is not None and deletes_all(sql, mode, version)
-        known = Written(names, reads, everything)
+        known = WrittenByText(names, reads, everything)
         if form is not None:
             if len(_FORMS) >= _MOST_FORMS:
                 _FORMS.clear()

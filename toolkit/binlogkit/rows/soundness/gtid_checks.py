@@ -15,7 +15,7 @@ import numpy as np
 from binlogkit.rows.gtid_ledger import by_origin
 from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.finding import FileFacts, finding
-from binlogkit.rows.soundness.runs import CLOCK, GTID, Doubt, Runs
+from binlogkit.rows.soundness.runs import CLOCK, GTID, Doubt, EventRuns
 from binlogkit.rows.soundness.series import SeriesLedger
 
 Array = np.ndarray[Any, Any]
@@ -39,7 +39,7 @@ class GtidChecks:
         self.numbered = False
 
     def take(
-        self, events: WindowEvents, runs: Runs, facts: FileFacts, doubt: Doubt
+        self, events: WindowEvents, runs: EventRuns, facts: FileFacts, doubt: Doubt
     ) -> Iterator[Found]:
         """Take some transactions."""
         anonymous = runs.new & (runs.records["has"] & GTID == 0)
@@ -76,7 +76,7 @@ class GtidChecks:
         self._hurt = doubt.between(self._at, b + 1) or (self._hurt and self._at < 0)
         self._at = -1
 
-    def _repeated(self, events: WindowEvents, runs: Runs, facts: FileFacts) -> Iterator[Found]:
+    def _repeated(self, events: WindowEvents, runs: EventRuns, facts: FileFacts) -> Iterator[Found]:
         told = {k: body.gtid for k, body in runs.bodies.items() if body.gtid is not None}
         for origin, places, numbers in by_origin(runs.records, runs.gtids, told):
             again = facts.gtids.add(origin, numbers)

@@ -19,7 +19,7 @@ GTID, CLOCK = 1, 2  # of a transaction's ``has``
 
 
 @dataclass(slots=True)
-class Runs:
+class EventRuns:
     """The events of each transaction: entries ``firsts`` to ``lasts``, ``records`` the kernel's.
 
     ``new``: it begins here; ``ended``: it ends here; ``named``: it begins with a GTID event, and
@@ -37,7 +37,7 @@ class Runs:
     bodies: dict[int, Gtid]
 
 
-def runs_of(events: WindowEvents, a: int, b: int, before: int) -> Runs | None:
+def runs_of(events: WindowEvents, a: int, b: int, before: int) -> EventRuns | None:
     """The transactions of the entries from ``a`` to ``b``, None without any.
 
     ``before``: the one that is open before them. An event whose checksum is wrong is none of a
@@ -82,7 +82,7 @@ def runs_of(events: WindowEvents, a: int, b: int, before: int) -> Runs | None:
         bodies = {k: body for k, body in told.items() if isinstance(body, Gtid)}
         gtids = named & ~looked
         gtids[list(bodies)] = True
-    return Runs(firsts, lasts, numbers, records, new, ended, named, gtids, bodies)
+    return EventRuns(firsts, lasts, numbers, records, new, ended, named, gtids, bodies)
 
 
 class Doubt:

@@ -18,7 +18,7 @@ from binlogkit.events.rows import RowsFlag
 from binlogkit.rows.slots import DUMMY_TABLE_ID
 from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.finding import FileFacts, Place, finding
-from binlogkit.rows.soundness.runs import Runs
+from binlogkit.rows.soundness.runs import EventRuns
 from binlogkit.rows.window import IN_STATEMENT, LOOK, MAP_CHANGED, ROWS_EVENTS, STATEMENT_END, STRAY
 
 _Map = tuple[tuple[str, str], bytes]  # its table, and its body after the table id
@@ -39,7 +39,7 @@ class StatementChecks:
         self._odd = False  # damage in the statement: the kernel may not know of it
 
     def take(
-        self, events: WindowEvents, a: int, b: int, runs: Runs | None, damages: list[int]
+        self, events: WindowEvents, a: int, b: int, runs: EventRuns | None, damages: list[int]
     ) -> Iterator[Found]:
         """Take the events from ``a`` to ``b``; ``damages``: moments of it (see ``Doubt``)."""
         odd = bool(self._odd or self._unmapped or damages)
@@ -52,7 +52,7 @@ class StatementChecks:
         else:
             self._skip(events, a, b, runs)
 
-    def _skip(self, events: WindowEvents, a: int, b: int, runs: Runs | None) -> None:
+    def _skip(self, events: WindowEvents, a: int, b: int, runs: EventRuns | None) -> None:
         """Note the statement that is open after events that are as they should be."""
         ends = np.flatnonzero(events.notes[a:b] & STATEMENT_END)
         last = a + int(ends[-1]) if len(ends) else a - 1
@@ -77,7 +77,7 @@ class StatementChecks:
             self._map(events, i)
 
     def _walk(
-        self, events: WindowEvents, a: int, b: int, runs: Runs | None, damages: list[int]
+        self, events: WindowEvents, a: int, b: int, runs: EventRuns | None, damages: list[int]
     ) -> Iterator[Found]:
         types, plain = events.types[a:b], events.notes[a:b] & LOOK == 0
         here = plain & (ROWS_EVENTS[types] | (types == EventType.TABLE_MAP_EVENT))

@@ -16,7 +16,7 @@ from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
 from binlogkit.rows.soundness.gtid_checks import GtidChecks
-from binlogkit.rows.soundness.runs import Doubt, Runs, runs_of
+from binlogkit.rows.soundness.runs import Doubt, EventRuns, runs_of
 from binlogkit.rows.soundness.series import SeriesLedger
 from binlogkit.rows.transactions import Outcome, Transaction
 from binlogkit.rows.window import ALONE, LOOK, REPLACED
@@ -96,7 +96,7 @@ class TransactionChecks:
 
     def take(
         self, events: WindowEvents, a: int, b: int, damages: list[int]
-    ) -> tuple[Runs | None, list[Found]]:
+    ) -> tuple[EventRuns | None, list[Found]]:
         """Take the events from ``a`` to ``b``; ``damages``: moments of it (see :class:`Doubt`)."""
         found = list(self._incidents(events, a, b))
         runs = runs_of(events, a, b, self.open)
@@ -144,7 +144,7 @@ class TransactionChecks:
 
     # ---- beginnings ---------------------------------------------------------------------------
 
-    def _replaced(self, events: WindowEvents, runs: Runs) -> Iterator[Found]:
+    def _replaced(self, events: WindowEvents, runs: EventRuns) -> Iterator[Found]:
         """Transactions that begin before the end of the one before."""
         cut = (np.flatnonzero(runs.records["notes"][:-1] & REPLACED) + 1).tolist()
         if self.open >= 0 and runs.new[0]:
@@ -155,7 +155,7 @@ class TransactionChecks:
                 begun = self._begun(events, runs, k - 1) if k else (self._start, self._tables)
                 yield i, _REPLACED, self._unfinished("another begins before its end", *begun)
 
-    def _begun(self, events: WindowEvents, runs: Runs, k: int) -> tuple[Place | None, _Tables]:
+    def _begun(self, events: WindowEvents, runs: EventRuns, k: int) -> tuple[Place | None, _Tables]:
         """Where a transaction began, and its tables so far."""
         first, last = int(runs.firsts[k]), int(runs.lasts[k])
         start, tables = self._start, dict(self._tables)
@@ -164,7 +164,7 @@ class TransactionChecks:
             start, tables = events.place(first, events.gtid(number)), {}
         return start, tables | events.tables(first, last + 1)
 
-    def _beginnings(self, events: WindowEvents, runs: Runs, numbered: bool) -> Iterator[Found]:
+    def _beginnings(self, events: WindowEvents, runs: EventRuns, numbered: bool) -> Iterator[Found]:
         """Transactions that begin without a GTID event; ``numbered``: others before had one."""
         bare = np.flatnonzero(runs.new & ~runs.named)
         if not len(bare):
@@ -205,7 +205,7 @@ class TransactionChecks:
 
     # ---- ends ---------------------------------------------------------------------------------
 
-    def _endings(self, events: WindowEvents, a: int, b: int, runs: Runs) -> Iterator[Found]:
+    def _endings(self, events: WindowEvents, a: int, b: int, runs: EventRuns) -> Iterator[Found]:
         records, ended = runs.records, runs.ended
         self.facts.alone += int(np.count_nonzero(records["notes"][ended] & ALONE))
         bare = ended & (records["explicit"] == 0) & ~(runs.new & (runs.firsts == runs.lasts))
@@ -229,7 +229,7 @@ class TransactionChecks:
                 text = f"{size[k]} bytes, and its GTID event says {length[k]}"
                 yield i, _LENGTH, finding("length_mismatch", start, text)
 
-    def _keep(self, events: WindowEvents, runs: Runs) -> None:
+    def _keep(self, events: WindowEvents, runs: EventRuns) -> None:
         """What of the last transaction must be known after these events."""
         self._any = True
         self.open, self.gtid = -1, None
@@ -239,7 +239,7 @@ class TransactionChecks:
             self.gtid = events.gtid(self.open)
 
 
-def _certain(events: WindowEvents, runs: Runs) -> Any:
+def _certain(events: WindowEvents, runs: EventRuns) -> Any:
     """Which begin with a GTID event, or a statement before which nothing can be missing."""
     plain = events.types[runs.firsts] == EventType.QUERY_EVENT
     plain &= events.notes[runs.firsts] & LOOK == 0

@@ -29,7 +29,7 @@ _TELL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class CaptureStart:
     """Where a new capture begins: a log (the first one for ``""``) and a position, or the log that
     holds the first transaction outside a GTID set (``gtid_set``: as text, for the manifest)."""
 
@@ -82,7 +82,7 @@ def capture(
     out: str | os.PathLike[str],
     *,
     follow: bool = False,
-    start: Start | None = None,
+    start: CaptureStart | None = None,
     gtids: bytes | None = None,
     patience: float = 300.0,
     stop: Stop | None = None,
@@ -105,7 +105,7 @@ def capture(
         connect = partial(
             ReplicationClient, settings, folder.identity, heartbeat=_HEARTBEAT, silence=silence
         )
-        place = _begin(folder, start or Start(), partial(_first_log, connect, gtids or b""))
+        place = _begin(folder, start or CaptureStart(), partial(_first_log, connect, gtids or b""))
         stream = SteadyStream(
             connect, place, wait=follow, patience=patience, stop=stop, lost=lost,
             uuid=folder.server.get("uuid"),
@@ -116,9 +116,9 @@ def capture(
         folder.close()
 
 
-def _begin(folder: CaptureFolder, start: Start, find: Callable[[], str]) -> ResumePoint:
+def _begin(folder: CaptureFolder, start: CaptureStart, find: Callable[[], str]) -> ResumePoint:
     if folder.place.file:
-        if start != Start() and asdict(start) != folder.asked:
+        if start != CaptureStart() and asdict(start) != folder.asked:
             raise UsageError(
                 f"{folder.path} holds a capture that began otherwise; it resumes where it ended "
                 "when no start is named"

@@ -44,7 +44,7 @@ _SLOW_READER = 3600  # seconds that a server waits for us to read on
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ClientIdentity:
     """Who the client says it is: ids of its own, so that it ends no other replica's dump."""
 
     server_id: int = field(default_factory=lambda: secrets.randbelow(1 << 31) | 1 << 31)
@@ -80,7 +80,7 @@ class ReplicationClient:
     def __init__(
         self,
         settings: ServerSettings,
-        identity: Identity,
+        identity: ClientIdentity,
         *,
         heartbeat: float = 10.0,
         silence: float = SILENCE,

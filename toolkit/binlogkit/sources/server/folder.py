@@ -32,7 +32,7 @@ from binlogkit.sources.carriers.named import MANIFEST
 from binlogkit.sources.layers import ByteStream
 from binlogkit.sources.log_format import LogFormat, format_of
 from binlogkit.sources.raw import parse_header
-from binlogkit.sources.server.client import Identity
+from binlogkit.sources.server.client import ClientIdentity
 from binlogkit.sources.server.resume import REACH, ResumePoint
 from binlogkit.sources.server.stream import FIRST_POSITION, StreamEvent
 
@@ -75,7 +75,7 @@ class CaptureFolder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.identity = Identity()
+        self.identity = ClientIdentity()
         self.server: dict[str, str | None] = {}
         self.asked: dict[str, Any] = {}
         self.finished: list[Finished] = []
@@ -127,7 +127,9 @@ class CaptureFolder:
         if manifest["format"] != _FORMAT:
             raise ValueError("another version")
         self.server, self.asked = dict(manifest["server"]), dict(manifest["asked"])
-        self.identity = Identity(int(manifest["replica"]["server_id"]), manifest["replica"]["uuid"])
+        self.identity = ClientIdentity(
+            int(manifest["replica"]["server_id"]), manifest["replica"]["uuid"]
+        )
         self.finished = [Finished(**entry) for entry in manifest["files"]]
         self._start = int(manifest["start"])
 

@@ -17,7 +17,7 @@ from binlogkit.errors import EmptyInputError, InputError, ServerError
 from binlogkit.sources.carriers.carrier import Carrier, shown
 from binlogkit.sources.connection import ServerSettings, parse_url
 from binlogkit.sources.layers import Pieces
-from binlogkit.sources.server.client import Identity, ReplicationClient
+from binlogkit.sources.server.client import ClientIdentity, ReplicationClient
 from binlogkit.sources.server.resume import ResumePoint, SteadyStream
 from binlogkit.sources.server.stream import FIRST_POSITION, FileStart, StreamEvent
 
@@ -30,7 +30,7 @@ def server_logs(url: str) -> list[Carrier]:
     Errors: UsageError, ServerError and its kinds, InputError (no such log, no right to list them).
     """
     settings, name = parse_url(url)
-    client = ReplicationClient(settings, Identity())
+    client = ReplicationClient(settings, ClientIdentity())
     client.close()
     logs = client.facts.logs
     if logs is None and not name:
@@ -68,7 +68,7 @@ def _open(settings: ServerSettings, name: str) -> BinaryIO:
 
 
 def _log(settings: ServerSettings, name: str) -> Generator[bytes, None, None]:
-    connect = partial(ReplicationClient, settings, Identity())
+    connect = partial(ReplicationClient, settings, ClientIdentity())
     place = ResumePoint(name, FIRST_POSITION)
     magic = BINLOG_MAGIC
     with closing(iter(SteadyStream(connect, place, patience=_PATIENCE))) as items:

@@ -33,7 +33,7 @@ from binlogkit.sources.server.client import ReplicationClient, ServerFacts
 from binlogkit.sources.server.stream import (
     FIRST_POSITION,
     FileStart,
-    Heartbeat,
+    Idle,
     Item,
     StreamEvent,
 )
@@ -197,7 +197,7 @@ class SteadyStream:
     def _look(self, item: Item) -> None:
         """See whether the place is still there, while nothing comes. Errors: those of a stream."""
         now = time.monotonic()
-        if not isinstance(item, Heartbeat):
+        if not isinstance(item, Idle):
             self._idle, self._look_at = _FIRST_IDLE, now + _FIRST_IDLE
         elif now >= self._look_at:
             self._idle = min(2 * self._idle, _LONGEST_IDLE)
@@ -287,7 +287,7 @@ class SteadyStream:
             held.append(item)
             if isinstance(item, StreamEvent):
                 self._check_sum(item, client)
-            if isinstance(item, Heartbeat) or len(held) == _HEAD:
+            if isinstance(item, Idle) or len(held) == _HEAD:
                 break
         head = [item for item in held if isinstance(item, StreamEvent)]
         why = follows(self._ended, head, client.facts) if head else None
@@ -311,7 +311,7 @@ class SteadyStream:
                     self._arrive(item, client)
                     again = False
                     yield item
-            elif isinstance(item, Heartbeat):
+            elif isinstance(item, Idle):
                 yield item
             elif item.file != asked.file or not again:
                 self._check_sum(item, client)
@@ -340,7 +340,7 @@ class SteadyStream:
                 if not skipping:
                     self.place = ResumePoint(item.file, item.position)
                     yield item
-            elif isinstance(item, Heartbeat):
+            elif isinstance(item, Idle):
                 yield item
             elif not skipping or (item.file == asked.file and item.pos >= asked.position):
                 self._check_sum(item, client)

@@ -46,7 +46,7 @@ class FileStart:
 
 
 @dataclass(frozen=True, slots=True)
-class Heartbeat:
+class Idle:
     """The server is there, and idle or skipping, at ``position`` of ``file``."""
 
     file: str
@@ -81,7 +81,7 @@ class StreamEvent:
         return "ok" if ends_in_crc(self.header, self.data) else "bad"
 
 
-Item: TypeAlias = FileStart | Heartbeat | StreamEvent
+Item: TypeAlias = FileStart | Idle | StreamEvent
 
 
 @dataclass(slots=True, eq=False)
@@ -189,14 +189,14 @@ class EventStream:
         self._format = LogFormat()
         return FileStart(self.file, self.position)
 
-    def _heartbeat(self, header: EventHeader, data: bytes) -> Heartbeat:
+    def _heartbeat(self, header: EventHeader, data: bytes) -> Idle:
         cursor = self._cursor(header, data)
         position = self.position + (header.log_pos - self.position) % _WRAP
         if header.type_code == EventType.HEARTBEAT_LOG_EVENT_V2:
             position = _v2_position(cursor, position)
         if self.skips and position - self.position < _WRAP >> 1:
             self.position = position
-        return Heartbeat(self.file, position)
+        return Idle(self.file, position)
 
     def _cursor(self, header: EventHeader, data: bytes) -> Cursor:
         """An event that the server made up, whose checksum depends on the log before it."""

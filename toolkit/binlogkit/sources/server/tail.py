@@ -22,7 +22,7 @@ from binlogkit.sources.carriers.coming import growing_carrier
 from binlogkit.sources.growing import HEAD_EVENTS, HEAD_WAIT, GrowingFile
 from binlogkit.sources.server.client import ReplicationClient
 from binlogkit.sources.server.resume import ResumePoint, SteadyStream, Stop
-from binlogkit.sources.server.stream import FIRST_POSITION, FileStart, Heartbeat, Item, StreamEvent
+from binlogkit.sources.server.stream import FIRST_POSITION, FileStart, Idle, Item, StreamEvent
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -79,7 +79,7 @@ class ServerTail:
                     self._current = item.file
                     self._logs.append(item.file)
                     self._waiting[item.file] = deque()
-            elif isinstance(item, Heartbeat):
+            elif isinstance(item, Idle):
                 self.reached = item.file, item.position
             elif not item.made_up:
                 self._waiting[item.file].append(item.data)
@@ -202,7 +202,7 @@ def first_place(
             if isinstance(item, FileStart):
                 last = item.file
                 continue
-            if isinstance(item, Heartbeat):
+            if isinstance(item, Idle):
                 reached = item.file, item.position
                 continue
             if item.header.type_code in _GTIDS:

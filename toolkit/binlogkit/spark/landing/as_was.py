@@ -24,7 +24,7 @@ from binlogkit.frames.flat_cells import flat_name
 from binlogkit.rows.filters import written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
 from binlogkit.spark.landing import expired
-from binlogkit.spark.landing.current_tables import HARMLESS, Moved, Now
+from binlogkit.spark.landing.current_tables import HARMLESS, LandingMoved, Now
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.merging import quoted
@@ -67,7 +67,7 @@ def all_as_was(
         now = now or Now(out)
         known = {name: now.fresh(name) for name in kept}
         return {name: _as_was(now, name, told) for name, told in known.items() if told is not None}
-    except (Moved, InputError):
+    except (LandingMoved, InputError):
         return {}
 
 

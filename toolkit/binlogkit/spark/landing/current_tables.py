@@ -42,7 +42,7 @@ from binlogkit.spark.landing.current_rows import (
 )
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import last_begun, read_journal, read_landed
-from binlogkit.spark.landing.kept import Kept
+from binlogkit.spark.landing.kept import KeptTable
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import Merge, known_of, merge_here, write_anew
 from binlogkit.spark.landing.own_rows import Held, OwnRows
@@ -66,7 +66,7 @@ _ATTEMPTS = 20
 _EXPIRED = "changes have expired without which what landed since cannot be applied"
 
 
-class Moved(Exception):
+class LandingMoved(Exception):
     """Another landing has begun a batch meanwhile, or has not ended."""
 
 
@@ -78,7 +78,7 @@ def keep_current(
     target_options: Mapping[str, str] | None = None,
     merge: Merge = merge_here,
     again: Callable[[], object] = lambda: None,
-) -> list[Kept]:
+) -> list[KeptTable]:
     """Bring the current-state tables of a landing up to date with what has landed.
 
     ``tables``: ``db.table``, by default all that have landed; ``merge``: merges rows into a Delta
@@ -95,14 +95,14 @@ def keep_current(
 
 def keep(
     out: LandingPath, tables: Iterable[str], *, merge: Merge, again: Callable[[], object]
-) -> tuple[list[Kept], Now]:
+) -> tuple[list[KeptTable], Now]:
     """The same, and the landing as it was then."""
     for _ in range(_ATTEMPTS):
         try:
             now = Now(out)
             wanted = [landed_name(table) for table in tables] or now.names()
             return [now.keep(name, merge) for name in wanted], now
-        except Moved:
+        except LandingMoved:
             again()
     raise InputError(str(out), "not all that its ledger knows has landed: land again")
 
@@ -131,14 +131,14 @@ class Now:
         try:
             self.ledger.check()
         except InputError as error:
-            raise Moved from error
+            raise LandingMoved from error
         self._check()
 
     def _check(self) -> None:
         """Check that the rows that were read are those of the known batches, and all of them."""
         gone = expired.last_expired(self.out) != self.ledger.last_expired
         if gone or last_begun(self.out) != self._number:
-            raise Moved
+            raise LandingMoved
 
     @cached_property
     def landed(self) -> pa.Table:
@@ -160,15 +160,15 @@ class Now:
                 found[boundary.new_name] = None
         return [*found]
 
-    def keep(self, name: TableId, merge: Merge) -> Kept:
+    def keep(self, name: TableId, merge: Merge) -> KeptTable:
         """Bring one table up to date."""
         table = written_table_name(*name)
         try:
             return self._kept(name, table, merge)
         except (SchemaError, UsageError, InputError) as error:
-            return Kept(table, "refused", reason=str(error))
+            return KeptTable(table, "refused", reason=str(error))
 
-    def _kept(self, name: TableId, table: str, merge: Merge) -> Kept:
+    def _kept(self, name: TableId, table: str, merge: Merge) -> KeptTable:
         self.ledger.refuse_waiting([name])
         folder = self.out / current_folder(name)
         last, known = last_batch(folder), known_of(folder)
@@ -198,7 +198,7 @@ class Now:
 
     def _replayed(
         self, name: TableId, folder: LandingPath, new: _New, before: Mapping[str, Any] | None
-    ) -> Kept:
+    ) -> KeptTable:
         """Replay the table and rewrite it; ``before``: the facts about its rows, which are the base
         where changes have expired that the replay would need. InputError: they cannot be."""
         taken: list[Ordered] = []
@@ -223,7 +223,7 @@ class Now:
         }  # fmt: skip
         write_anew(folder, rows, self._number, known)
         how = "replayed"
-        return Kept(table, how, len(rows), 0, state.rows_determined, findings)
+        return KeptTable(table, how, len(rows), 0, state.rows_determined, findings)
 
     def _lacks_expired(self, findings: Iterable[Mapping[str, Any]]) -> bool:
         """Whether changes have expired that a state's rows need."""
@@ -249,7 +249,7 @@ class Now:
 
     def _merged(
         self, name: TableId, folder: LandingPath, new: _New, known: Mapping[str, Any], merge: Merge
-    ) -> Kept | None:
+    ) -> KeptTable | None:
         """Merge the new changes; None if something about them is unexpected."""
         target = opened(folder)
         flat = new.rows()
@@ -287,14 +287,14 @@ class Now:
         inserted, updated, deleted = done
         if inserted + updated != len(made) or updated + deleted != len(before):
             return None  # it did something else: rewrite everything under the batch's number
-        return Kept(
+        return KeptTable(
             written_table_name(*name), "merged", len(made), deleted, known["determined"],
             tuple(known["findings"]),
         )  # fmt: skip
 
 
-def _unchanged(table: str, known: Mapping[str, Any]) -> Kept:
-    return Kept(
+def _unchanged(table: str, known: Mapping[str, Any]) -> KeptTable:
+    return KeptTable(
         table, "unchanged", determined=known["determined"], findings=tuple(known["findings"])
     )
 

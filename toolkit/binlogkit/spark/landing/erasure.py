@@ -52,7 +52,7 @@ from binlogkit.spark.landing.sought import kinds_of, sought
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.views import write_views
-from binlogkit.spark.landing.writing import Written
+from binlogkit.spark.landing.writing import WrittenFile
 
 #: A row: its table, ``db.table``, and the values of its key's columns, as ``where`` takes them.
 Row: TypeAlias = tuple[str, Mapping[str, Any]]
@@ -253,7 +253,7 @@ def _take_out(found: Matched, mark: str) -> int:
         nonlocal found
         if {one.path for one in files} != found.seen:
             found = match(found.searched)
-        gone, made = list[Stored](), list[Written]()
+        gone, made = list[Stored](), list[WrittenFile]()
         for file in files:
             if file.path in found.files:
                 gone.append(file)
@@ -312,7 +312,7 @@ def _forget_in(
 
     def choose(files: list[Stored]) -> Change:
         nonlocal count
-        count, gone, made = 0, list[Stored](), list[Written]()
+        count, gone, made = 0, list[Stored](), list[WrittenFile]()
         for file in files:
             told = {text for rows in groups(file, ["_query"]) for text in _texts(rows)}
             hit = _hit(pa.array(sorted(told), pa.string()), texts, values)

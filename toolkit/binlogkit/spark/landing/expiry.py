@@ -36,7 +36,7 @@ from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.views import write_views
 
 if TYPE_CHECKING:
-    from binlogkit.spark.landing.writing import Written
+    from binlogkit.spark.landing.writing import WrittenFile
 
 #: For so many hours readers may go on to read a version of a table; Delta forgets by then what was
 #: taken out.
@@ -133,7 +133,7 @@ def _take_out(files: Iterable[tuple[LandingPath, Stored]]) -> int:
 
         def choose(
             there: list[Stored], paths: set[str] = paths
-        ) -> tuple[list[Stored], list[Written]]:
+        ) -> tuple[list[Stored], list[WrittenFile]]:
             return [one for one in there if one.path in paths], []
 
         count += sum(one.rows for one in rewrite(folder, choose)[0])

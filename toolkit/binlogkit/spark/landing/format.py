@@ -18,7 +18,7 @@ from binlogkit import errors
 from binlogkit.errors import BinlogKitError, DamageError, InputError, WriteError
 from binlogkit.spark.installed import Needed
 from binlogkit.spark.landing.waiting import Waiting
-from binlogkit.spark.landing.writing import Done, Job, Written, write
+from binlogkit.spark.landing.writing import Done, Job, WrittenFile, write
 from binlogkit.spark.splits.plan import Split
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def results_of(told: Iterable[str]) -> list[Done]:
         if "error" in one:
             raise getattr(errors, one["error"])(*one["parts"])
     return [
-        Done([Written(**file) for file in one["files"]], [Waiting(**w) for w in one["waiting"]])
+        Done([WrittenFile(**file) for file in one["files"]], [Waiting(**w) for w in one["waiting"]])
         for one in found
     ]
 

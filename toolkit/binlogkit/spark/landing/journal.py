@@ -27,9 +27,9 @@ from binlogkit.frames.fields.ledger import LANDED, LANDING, TERMS, WAITING
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.spans import Span
 from binlogkit.spark.landing.tables import batch_of, commit, files_of, last_batch, make, opened
-from binlogkit.spark.landing.terms import Since, Terms
+from binlogkit.spark.landing.terms import Terms, TermsSince
 from binlogkit.spark.landing.waiting import Waiting, is_there
-from binlogkit.spark.landing.writing import Written, parquet_name
+from binlogkit.spark.landing.writing import WrittenFile, parquet_name
 
 _BEGUN, _DONE, _WAITING, _TERMS = "landings", "landed", "waiting", "terms"
 _ROWS = 1024  # that are read at a time: as dictionaries they take many times their bytes
@@ -74,7 +74,7 @@ class Journal:
         """UsageError: another landing has changed the terms."""
         check_terms(self._folder, replace(self._terms, change=False))
 
-    def change(self) -> tuple[Since, Since]:
+    def change(self) -> tuple[TermsSince, TermsSince]:
         """Change the terms with a batch of its own; returns those before and now.
 
         UsageError: these are not to replace them; a batch that was begun under those before has
@@ -95,7 +95,7 @@ class Journal:
                 self.finish(now.batch, [])
                 return before, now
 
-    def _keep(self, terms: Since, number: int) -> bool:
+    def _keep(self, terms: TermsSince, number: int) -> bool:
         """Keep terms under a number, unless it is taken; returns whether they are kept."""
         row = asdict(terms) | {"changed_at": time.time_ns() // 1000}
         table = pa.Table.from_pylist([row], arrow_schema(TERMS))
@@ -139,7 +139,7 @@ class Journal:
             return None
         return [one for one in read_held(self._folder) if one.batch == batch]
 
-    def finish(self, batch: int, written: Sequence[Written]) -> None:
+    def finish(self, batch: int, written: Sequence[WrittenFile]) -> None:
         """A batch is in all tables; ``written``: its files, or others with the same rows."""
         now = time.time_ns() // 1000
         rows = [
@@ -153,7 +153,7 @@ class Journal:
         append(self._done, self._own, batch, pa.Table.from_pylist(rows, arrow_schema(LANDED)))
 
 
-def read_terms(folder: LandingPath) -> list[Since]:
+def read_terms(folder: LandingPath) -> list[TermsSince]:
     """The terms of the landing in a folder, in the order in which they held; empty if none has
     begun. InputError: an earlier version of binlogkit made it."""
     table = opened(folder / _TERMS)
@@ -162,7 +162,7 @@ def read_terms(folder: LandingPath) -> list[Since]:
     paths = [] if table is None else files_of(table, folder / _TERMS)
     rows = [row for path in paths for row in pq.read_table(path.source()).to_pylist()]
     return [
-        Since(
+        TermsSince(
             row["batch"], tuple(row["tables"]), tuple(row["exclude"]), tuple(row["masks"]),
             row["key"],
         )
@@ -263,7 +263,7 @@ def append(folder: LandingPath, mark: str, batch: int, table: pa.Table) -> bool:
         now = time.time_ns() // 1_000_000
         size = sink.size
         written.append(
-            Written("", folder.name, path.name, size, table.num_rows, {}, [], stats, now)
+            WrittenFile("", folder.name, path.name, size, table.num_rows, {}, [], stats, now)
         )
     done = commit(folder, batch, written)
     if written and not done:

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptTable:
     """The result for a current-state table.
 
     ``how``: ``merged``, ``replayed``, ``unchanged`` or ``refused`` (with the ``reason``);

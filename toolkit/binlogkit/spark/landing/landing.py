@@ -28,7 +28,7 @@ from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.spark.landing.compaction import Compacted
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import Journal, read_waiting
-from binlogkit.spark.landing.kept import Kept
+from binlogkit.spark.landing.kept import KeptTable
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.shape import (
     Generations,
@@ -42,7 +42,7 @@ from binlogkit.spark.landing.summary import Summaries, Summary
 from binlogkit.spark.landing.tables import land_files, opened
 from binlogkit.spark.landing.terms import Terms, said_of
 from binlogkit.spark.landing.waiting import Waiting, is_there
-from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, Written, by_folder, tasks_of
+from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, WrittenFile, by_folder, tasks_of
 from binlogkit.spark.masks import Masks
 from binlogkit.spark.options import ScanOptions
 from binlogkit.spark.renames import follow
@@ -80,7 +80,7 @@ class Arrived:
     waiting: list[Waiting] = field(default_factory=list)
     lost: list[Waiting] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
-    current: list[Kept] = field(default_factory=list)
+    current: list[KeptTable] = field(default_factory=list)
     compacted: list[Compacted] = field(default_factory=list)
 
 
@@ -268,7 +268,7 @@ def _land(
     journal: Journal,
     number: int,
     batch: Sequence[Span],
-) -> list[Written]:
+) -> list[WrittenFile]:
     """Write a batch and commit it, table by table."""
     out, stay, span = job.out, list[Waiting](), batch[0]
     if span.again is not None:
@@ -308,7 +308,7 @@ def _watched(run: Run, reached: Callable[[int, int], None]) -> Run:
     return watched
 
 
-def _drop(out: LandingPath, files: Iterable[Written]) -> None:
+def _drop(out: LandingPath, files: Iterable[WrittenFile]) -> None:
     """Delete files that do not count."""
     for one in files:
         (out / one.folder / one.path).delete()

@@ -25,7 +25,7 @@ from binlogkit.spark.landing.rewriting import Stored, stored
 from binlogkit.spark.landing.shape import BOUNDED
 from binlogkit.spark.landing.sought import Sought
 from binlogkit.spark.landing.tables import opened
-from binlogkit.spark.landing.writing import Written, parquet_name, stats_of
+from binlogkit.spark.landing.writing import WrittenFile, parquet_name, stats_of
 from binlogkit.spark.splits.changelog import SEQUENCE_BYTES
 
 #: Values by column, as the columns are called in a folder.
@@ -168,7 +168,7 @@ def without(matched: Matched, rows: pa.Table) -> pa.Table:
 
 def written(
     folder: LandingPath, before: Stored, mark: str, parts: Iterable[pa.Table]
-) -> Iterator[Written]:
+) -> Iterator[WrittenFile]:
     """A file in place of another, unless there are no rows. WriteError."""
     path = str(PurePosixPath(before.path).parent / parquet_name(mark))
     place, writer, count, bounds = folder / path, None, 0, list[int]()
@@ -188,7 +188,7 @@ def written(
         writer.close()
         sink.close()
     stats, now = stats_of(count, bounds), time.time_ns() // 1_000_000
-    yield Written("", folder.name, path, sink.size, count, {**before.partition}, [], stats, now)
+    yield WrittenFile("", folder.name, path, sink.size, count, {**before.partition}, [], stats, now)
 
 
 def groups(file: Stored, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:

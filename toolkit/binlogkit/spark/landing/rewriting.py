@@ -16,7 +16,7 @@ from binlogkit.errors import WriteError
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import facts, known_of
 from binlogkit.spark.landing.tables import additions, file_of, opened
-from binlogkit.spark.landing.writing import Written
+from binlogkit.spark.landing.writing import WrittenFile
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -51,7 +51,7 @@ def stored(table: DeltaTable, folder: LandingPath) -> list[Stored]:
 
 
 #: What is taken out, and what is put in its place.
-Change: TypeAlias = tuple[Sequence[Stored], Sequence[Written]]
+Change: TypeAlias = tuple[Sequence[Stored], Sequence[WrittenFile]]
 #: A change to the files that count; asked again if the table has changed meanwhile.
 Choose: TypeAlias = Callable[[list[Stored]], Change]
 

@@ -38,7 +38,7 @@ from binlogkit.log.index.stamps import place_of
 from binlogkit.log.index.stored import definition_record, read_gtids, read_said
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
-from binlogkit.rows.schema import Moment
+from binlogkit.rows.schema import StatementTime
 from binlogkit.rows.series import Head, split_name
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.sources.carriers.carrier import reason_of
@@ -315,7 +315,7 @@ class _Walk:
             yield _content(body), known.table(*name), known.is_unknown(*name), known.server_version
         else:
             for change in history.apply(body, one.raw.file, one.raw.pos):
-                yield replace(change, moment=Moment(), reason=None)
+                yield replace(change, moment=StatementTime(), reason=None)
 
     def settle(self) -> None:
         """All that follows a statement has been taken: drop what repeats itself."""

@@ -21,7 +21,7 @@ from binlogkit.spark.landing.shape import PARTITIONS, table_schema
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-    from binlogkit.spark.landing.writing import Written
+    from binlogkit.spark.landing.writing import WrittenFile
 
 #: The application whose transactions number batches.
 APPLICATION = "binlogkit"
@@ -97,7 +97,7 @@ def widen(folder: LandingPath, fields: Sequence[pa.Field]) -> None:
     raise WriteError(str(folder), "others commit to it all the time")
 
 
-def commit(folder: LandingPath, batch: int, written: Sequence[Written]) -> bool:
+def commit(folder: LandingPath, batch: int, written: Sequence[WrittenFile]) -> bool:
     """Commit the files of a batch, unless the table has that batch already; returns whether they
     count."""
     from deltalake.exceptions import CommitFailedError
@@ -121,7 +121,7 @@ def commit(folder: LandingPath, batch: int, written: Sequence[Written]) -> bool:
     raise WriteError(str(folder), "others commit to it all the time")
 
 
-def additions(written: Iterable[Written]) -> list[Any]:
+def additions(written: Iterable[WrittenFile]) -> list[Any]:
     """Delta's actions that make files count."""
     from deltalake.transaction import AddAction
 
@@ -134,7 +134,7 @@ def additions(written: Iterable[Written]) -> list[Any]:
     ]  # fmt: skip
 
 
-def land_files(folder: LandingPath, batch: int, written: Sequence[Written]) -> bool:
+def land_files(folder: LandingPath, batch: int, written: Sequence[WrittenFile]) -> bool:
     """Commit files of one table and batch; the table is created or widened for them. Returns
     whether they count."""
     fields = {

@@ -28,10 +28,10 @@ class Terms:
     change: bool = False
 
     @property
-    def kept(self) -> Since:
+    def kept(self) -> TermsSince:
         """What the journal keeps of them, if they hold from the beginning."""
         chosen = tuple(sorted(self.tables)), tuple(sorted(self.exclude))
-        return Since(1, *chosen, self.masks.told, self.masks.key_mark)
+        return TermsSince(1, *chosen, self.masks.told, self.masks.key_mark)
 
     @property
     def text(self) -> str:
@@ -54,7 +54,7 @@ class Terms:
                 told = "nothing of it can land" if table in self.tables else "it is not excluded"
                 raise UsageError(f"no log has a table {table}: {told}")
 
-    def check_change(self, before: Since) -> None:
+    def check_change(self, before: TermsSince) -> None:
         """UsageError: these are not the terms ``before``, and may not replace them."""
         now = self.kept
         for name in (one.name for one in fields(now)[1:] if not self.change):
@@ -73,7 +73,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Since:
+class TermsSince:
     """Terms, and the ``batch`` from which on they hold; ``key``: a mark that detects another key of
     the hashes."""
 
@@ -94,12 +94,12 @@ _NAMES = {
 }  # fmt: skip
 
 
-def all_masks(terms: Iterable[Since]) -> Masks:
+def all_masks(terms: Iterable[TermsSince]) -> Masks:
     """Every mask that has held in any batch, without keys."""
     return told_masks(dict.fromkeys(mask for one in terms for mask in one.masks))
 
 
-def left_out(terms: Sequence[Since], name: TableId) -> Iterator[tuple[int, int | None]]:
+def left_out(terms: Sequence[TermsSince], name: TableId) -> Iterator[tuple[int, int | None]]:
     """The batches in which a table did not land: the first, and the one after the last, None while
     it does not land."""
     ends = [*(one.batch for one in terms[1:]), None]
@@ -108,7 +108,7 @@ def left_out(terms: Sequence[Since], name: TableId) -> Iterator[tuple[int, int |
             yield one.batch, end
 
 
-def said_of(before: Since, now: Since, known: Iterable[TableId]) -> Iterator[str]:
+def said_of(before: TermsSince, now: TermsSince, known: Iterable[TableId]) -> Iterator[str]:
     """What a change of terms means, a sentence each; ``known``: the tables of the logs."""
     since = f"from batch {now.batch} on"
     for name in ("tables", "exclude"):

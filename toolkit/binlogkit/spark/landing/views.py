@@ -20,7 +20,7 @@ from binlogkit.spark.landing.merging import known_of, quoted
 from binlogkit.spark.landing.reading import files, folders, schema_of
 from binlogkit.spark.landing.shape import current_folder, landed_name
 from binlogkit.spark.landing.tables import opened
-from binlogkit.spark.landing.terms import Since, left_out
+from binlogkit.spark.landing.terms import TermsSince, left_out
 
 #: Its name, in the landing's folder.
 VIEWS = "views.sql"
@@ -79,7 +79,7 @@ def _told_apart(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
 
 
 def _views(
-    out: LandingPath, name: TableId, shown: TableId, terms: Sequence[Since], was: AsWas | None
+    out: LandingPath, name: TableId, shown: TableId, terms: Sequence[TermsSince], was: AsWas | None
 ) -> Iterator[str]:
     """The statements for one table: its changes, and its rows as they are and as they were, where
     they are kept."""

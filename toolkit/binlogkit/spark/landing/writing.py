@@ -46,7 +46,7 @@ _NO_SOURCE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFile:
     """A Parquet file in the ``folder`` of a landed ``table``; ``partition``: its partition values
     as text; ``types``: of the table's own columns, in order; ``stats``: in Delta's form."""
 
@@ -65,7 +65,7 @@ class Written:
 class Done:
     """The result of a task: its files, and the rows that wait."""
 
-    files: list[Written] = field(default_factory=list)
+    files: list[WrittenFile] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
 
 
@@ -148,7 +148,7 @@ class _Files:
         self._job = job
         self._shapes: dict[int, tuple[TableSchema, _Shape | str]] = {}
         self._open: OrderedDict[Any, _File] = OrderedDict()
-        self._done: list[Written] = []
+        self._done: list[WrittenFile] = []
 
     def shape(self, schema: TableSchema) -> _Shape | str:
         """Of a version of a table; why it cannot land."""
@@ -194,7 +194,7 @@ class _Files:
     def _close(self, key: Any) -> None:
         self._done.append(self._open.pop(key).close())
 
-    def finish(self) -> list[Written]:
+    def finish(self) -> list[WrittenFile]:
         """Close the open files."""
         while self._open:
             self._close(next(iter(self._open)))
@@ -252,7 +252,7 @@ class _File:
         bounds = pc.min_max(table[BOUNDED]).as_py()
         self._bounds += [bounds["min"], bounds["max"]]
 
-    def close(self) -> Written:
+    def close(self) -> WrittenFile:
         """Write the rest; returns the file's facts."""
         self._flush()
         assert self._writer is not None and self._sink is not None
@@ -262,7 +262,7 @@ class _File:
             size = self._sink.size
         except OSError as exc:
             raise WriteError(str(self._file), reason_of(exc)) from exc
-        return Written(
+        return WrittenFile(
             self._shape.table,
             self._shape.folder, self._path, size, self._rows, self._partition,
             [(one.name, str(one.type)) for one in own_fields(self._shape.landed)],
@@ -292,9 +292,9 @@ def parquet_name(mark: str) -> str:
     return f"{mark}-{uuid.uuid4().hex}.parquet"
 
 
-def by_folder(written: Iterable[Written]) -> Mapping[str, list[Written]]:
+def by_folder(written: Iterable[WrittenFile]) -> Mapping[str, list[WrittenFile]]:
     """Files by their table."""
-    found: dict[str, list[Written]] = {}
+    found: dict[str, list[WrittenFile]] = {}
     for one in written:
         found.setdefault(one.folder, []).append(one)
     return found

@@ -15,12 +15,12 @@ from binlogkit.sources.carriers import resolve
 from binlogkit.spark.carried import carried_schema, carry, fit
 from binlogkit.spark.splits.changelog import changelog_schema
 from binlogkit.spark.splits.commits import Commits, Deciding
-from binlogkit.spark.splits.kinds import KINDS, Kind
+from binlogkit.spark.splits.kinds import KINDS, RecordKind
 from binlogkit.spark.splits.masked import Masking, masked_schema
-from binlogkit.spark.splits.plan import Plan, Scan, Split
+from binlogkit.spark.splits.plan import Scan, Split, SplitPlan
 
 
-def scan_schema(plan: Plan) -> pa.Schema:
+def scan_schema(plan: SplitPlan) -> pa.Schema:
     """The schema of a scan's batches, each type one that Spark carries.
 
     For a typed scan that is the canonical batch's, else that of its kind (:data:`kinds.KINDS`).
@@ -43,7 +43,7 @@ def scan_schema(plan: Plan) -> pa.Schema:
     return carried_schema(plan.changes)
 
 
-def check_schema(plan: Plan, schema: pa.Schema) -> None:
+def check_schema(plan: SplitPlan, schema: pa.Schema) -> None:
     """Check that a schema given by a user names existing columns only; UsageError."""
     if not plan.scan.asked.typed:
         _no_others(schema.names, KINDS[plan.scan.asked.kind].schema().names)
@@ -118,7 +118,9 @@ def _columns(schema: pa.Schema) -> frozenset[str] | None:
     return frozenset(child.name for name in images for child in schema.field(name).type) or None
 
 
-def _generic(kind: Kind, scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _generic(
+    kind: RecordKind, scan: Scan, split: Split, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     """Every table's changes in the generic form, the images as JSON text."""
     own = pa.schema([kind.schema().field(name) for name in schema.names])
     for window in read_batches(scan.reading(split), scan.asked.wanted(), to_sort=True):

@@ -24,7 +24,7 @@ from binlogkit.spark.splits.plan import Scan, Split
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RecordKind:
     """``fields``: the records' columns; ``batches``: the records of a split in log order, None for
     row changes (spark/splits/decode.py)."""
 
@@ -92,13 +92,13 @@ def _gaps(_: Scan, split: Split) -> Iterator[pa.RecordBatch]:
 
 #: By the value of the option ``records``.
 KINDS = {
-    "rows": Kind(ROW),
-    "changes": Kind(CHANGE),
-    "changelog": Kind(CHANGELOG),
-    "events": Kind(EVENT, _events),
-    "transactions": Kind(TRANSACTION, _transactions),
-    "statements": Kind(STATEMENT, _statements),
-    "boundaries": Kind(BOUNDARY, _boundaries),
-    "damages": Kind(DAMAGE, _damages),
-    "gaps": Kind(GAP, _gaps),
+    "rows": RecordKind(ROW),
+    "changes": RecordKind(CHANGE),
+    "changelog": RecordKind(CHANGELOG),
+    "events": RecordKind(EVENT, _events),
+    "transactions": RecordKind(TRANSACTION, _transactions),
+    "statements": RecordKind(STATEMENT, _statements),
+    "boundaries": RecordKind(BOUNDARY, _boundaries),
+    "damages": RecordKind(DAMAGE, _damages),
+    "gaps": RecordKind(GAP, _gaps),
 }

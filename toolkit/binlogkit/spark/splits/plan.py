@@ -94,7 +94,7 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SplitPlan:
     """A scan and its splits.
 
     ``changes``: the canonical batch schema of the scan's table, its versions united by name; None
@@ -110,7 +110,9 @@ class Plan:
     tables: tuple[TableId, ...] = ()
 
 
-def make_plan(asked: ScanOptions, *, unite: bool = True, catalog: Catalog | None = None) -> Plan:
+def make_plan(
+    asked: ScanOptions, *, unite: bool = True, catalog: Catalog | None = None
+) -> SplitPlan:
     """The splits of a scan; with a table its columns are found as well.
 
     ``unite``: whether one schema for all versions of the table is wanted; ``catalog``: a base's
@@ -123,7 +125,7 @@ def make_plan(asked: ScanOptions, *, unite: bool = True, catalog: Catalog | None
         return _planned(asked, log, unite=unite)
 
 
-def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> Plan:
+def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> SplitPlan:
     wanted, size = asked.wanted(), asked.split_bytes
     decided = asked.kind == "changelog"
     if asked.index is None:
@@ -151,7 +153,7 @@ def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> Plan:
     changes = _united(versions, str(asked.table)) if versions and unite else None
     masks = masks_of(asked, joined, versions) if unite else Masks()
     tables = tuple(dict.fromkeys(version.name for version in versions))
-    return Plan(scan, splits, changes, gaps, masks, tables)
+    return SplitPlan(scan, splits, changes, gaps, masks, tables)
 
 
 def scan_of(

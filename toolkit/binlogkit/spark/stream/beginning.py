@@ -33,7 +33,7 @@ from binlogkit.spark.stream.offsets import Offset, SnapshotPosition
 _ROWS = 65_536
 
 
-class Beginning:
+class StreamBase:
     """A base; ``place``: its position, ``catalog``: its table definitions, None without any.
 
     Errors: InputError (it cannot be read, or has no position), LimitError, SchemaError.

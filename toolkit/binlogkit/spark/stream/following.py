@@ -29,7 +29,7 @@ from binlogkit.sources.carriers.carrier import up_to
 from binlogkit.sources.carriers.storage import storage_options
 from binlogkit.sources.carriers.urls import natural_key
 from binlogkit.spark.options import READING, ScanOptions
-from binlogkit.spark.stream.beginning import Beginning
+from binlogkit.spark.stream.beginning import StreamBase
 from binlogkit.spark.stream.offsets import (
     Offset,
     Reached,
@@ -70,7 +70,7 @@ class Follower:
 
     def __init__(self, asked: ScanOptions) -> None:
         self._asked = asked
-        self._beginning = None if asked.base is None else Beginning(asked.base)
+        self._beginning = None if asked.base is None else StreamBase(asked.base)
         self._options: ReadOptions | None = None
         self._ended: dict[str, Part] = {}  # by the name of the first log
         self._exact: dict[str, tuple[str, int, Part]] = {}  # by series, up to an offset

@@ -92,7 +92,7 @@ def _last_marked(chain: Integers, marked: Flags) -> Integers:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class Chain:
     """What depends on some units (changes or transactions), or what units depend on.
 
     By unit: ``there``: whether it is reached; ``root``: the change from which it is reached;
@@ -104,12 +104,12 @@ class Reached:
     kind: Integers
 
 
-def dependents(links: Iterable[Links], unit: Integers, chosen: Flags) -> Reached:
+def dependents(links: Iterable[Links], unit: Integers, chosen: Flags) -> Chain:
     """The units that depend on chosen ones, directly or not; ``unit``: of each change."""
     return _reach(links, unit, chosen, np.ones_like(chosen), forwards=True)
 
 
-def conflicting(links: Iterable[Links], unit: Integers, stays: Flags, chosen: Flags) -> Reached:
+def conflicting(links: Iterable[Links], unit: Integers, stays: Flags, chosen: Flags) -> Chain:
     """The chosen units on which units that stay depend, directly or not.
 
     ``root``: the change that stays and depends on it.
@@ -119,10 +119,10 @@ def conflicting(links: Iterable[Links], unit: Integers, stays: Flags, chosen: Fl
 
 def _reach(
     links: Iterable[Links], unit: Integers, begun: Flags, within: Flags, *, forwards: bool
-) -> Reached:
+) -> Chain:
     """The units in ``within`` that are reached along chains from the first ones."""
     none = np.full(len(begun), -1)
-    reached = Reached(begun.copy(), none, none.copy())
+    reached = Chain(begun.copy(), none, none.copy())
     links, more = list(links), True
     while more:
         more = False
@@ -137,7 +137,7 @@ def _reach(
 
 
 def _mark(
-    reached: Reached, links: Links, own: Integers, hit: Integers, source: Integers, begun: Flags
+    reached: Chain, links: Links, own: Integers, hit: Integers, source: Integers, begun: Flags
 ) -> bool:
     """Mark the units of places that were reached from others; whether there are any."""
     if not len(hit):

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from binlogkit.analyses._cells import Cells, image_cells
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, roots, runs
-from binlogkit.analyses.undoing.dependents.values import Column, exact_codes, joined
+from binlogkit.analyses.undoing.dependents.values import ValueColumn, exact_codes, joined
 from binlogkit.constants import TableId
 from binlogkit.rows.schema import TableDefinition
 
@@ -125,7 +125,7 @@ class TableChanges:
         )
         return found
 
-    def cells(self, side: str, name: str) -> Column:
+    def cells(self, side: str, name: str) -> ValueColumn:
         """The cells of a column as the images have them."""
         return joined([_column(part, side, name, self.parts[-1]) for part in self.parts])
 
@@ -169,7 +169,7 @@ class TableChanges:
         """The changes life by life, in order."""
         return np.lexsort((np.arange(self.size), self.life))
 
-    def full(self, name: str) -> tuple[Column, Column]:
+    def full(self, name: str) -> tuple[ValueColumn, ValueColumn]:
         """The cells of a column before and after each change; missing ones are completed from
         earlier changes of the row."""
         before, after = self.cells("before", name), self.cells("after", name)
@@ -199,13 +199,13 @@ class TableChanges:
         return both.take(was), both.take(now)
 
 
-def _column(part: ChangedCells, side: str, name: str, like: ChangedCells) -> Column:
+def _column(part: ChangedCells, side: str, name: str, like: ChangedCells) -> ValueColumn:
     cells = getattr(part, side).get(name)
     if cells is None:
         size = part.batch.num_rows
         none = pa.nulls(size, like.after[name].array.type)
-        return Column(none, np.ones(size, bool), {})
-    return Column(cells.array, cells.missing, dict(cells.special))
+        return ValueColumn(none, np.ones(size, bool), {})
+    return ValueColumn(cells.array, cells.missing, dict(cells.special))
 
 
 def _along(arrays: Iterable[Any], dtype: Any = np.int64) -> Any:

@@ -14,8 +14,8 @@ from binlogkit.analyses.point_in_time.codes import Flags, Integers, runs
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.chains import (
     KINDS,
+    Chain,
     Links,
-    Reached,
     conflicting,
     dependents,
 )
@@ -27,7 +27,7 @@ from binlogkit.analyses.undoing.dependents.links import (
     of_expression,
     of_moves,
 )
-from binlogkit.analyses.undoing.dependents.merged import Later, merged
+from binlogkit.analyses.undoing.dependents.merged import LaterValues, merged
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import arrow_schema, fields
 
@@ -65,8 +65,8 @@ class Dependences:
     conflicts: pa.Table
     conflicting: Integers
     overwritten: Integers
-    later: Mapping[tuple[TableId, str], Later] = field(default_factory=dict)
-    left: Mapping[tuple[TableId, str], Later] = field(default_factory=dict)
+    later: Mapping[tuple[TableId, str], LaterValues] = field(default_factory=dict)
+    left: Mapping[tuple[TableId, str], LaterValues] = field(default_factory=dict)
 
     @classmethod
     def none(cls) -> Dependences:
@@ -145,7 +145,7 @@ def _of_equal_rows(changes: Gathered, back: Flags, complete: frozenset[TableId])
 
 
 def _table(
-    changes: Gathered, unit: Integers, reached: Reached, which: Flags
+    changes: Gathered, unit: Integers, reached: Chain, which: Flags
 ) -> tuple[pa.Table, Integers]:
     """The changes of units that are reached, and the ``seq`` of each."""
     places, schema, seq = changes.places, arrow_schema(DEPENDENCES), changes.seq

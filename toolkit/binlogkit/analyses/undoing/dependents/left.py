@@ -13,13 +13,13 @@ import numpy as np
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.undoing.dependents.events import TableChanges
 from binlogkit.analyses.undoing.dependents.gathered import BELOW, Gathered
-from binlogkit.analyses.undoing.dependents.merged import Later
+from binlogkit.analyses.undoing.dependents.merged import LaterValues
 from binlogkit.constants import TableId
 
 
 def left(
     changes: Gathered, conflicting: Integers, unsure: Container[TableId]
-) -> Iterator[tuple[tuple[TableId, str], Later]]:
+) -> Iterator[tuple[tuple[TableId, str], LaterValues]]:
     """By table and column the last known values, for an update of the columns that it set and the
     key. ``conflicting``: the changes, by ``seq``; ``unsure``: tables of which nothing is said."""
     below = np.asarray(changes.places[BELOW])
@@ -30,7 +30,9 @@ def left(
             yield from _of_table(events, mine)
 
 
-def _of_table(events: TableChanges, mine: Flags) -> Iterator[tuple[tuple[TableId, str], Later]]:
+def _of_table(
+    events: TableChanges, mine: Flags
+) -> Iterator[tuple[tuple[TableId, str], LaterValues]]:
     every = np.arange(events.size)
     last = np.zeros(events.size, np.int64)
     np.maximum.at(last, events.life, every)
@@ -48,4 +50,4 @@ def _of_table(events: TableChanges, mine: Flags) -> Iterator[tuple[tuple[TableId
         none = np.zeros(len(known), bool)
         if len(known):
             seqs = events.seq[rows[known]]
-            yield (events.name, name), Later(seqs, cells.take(known), none, auto=False)
+            yield (events.name, name), LaterValues(seqs, cells.take(known), none, auto=False)

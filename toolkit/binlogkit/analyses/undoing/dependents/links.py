@@ -20,7 +20,7 @@ from binlogkit.analyses.undoing.dependents.chains import (
 )
 from binlogkit.analyses.undoing.dependents.events import TableChanges, changed_unit
 from binlogkit.analyses.undoing.dependents.values import (
-    Column,
+    ValueColumn,
     beginning,
     compared,
     exact_codes,
@@ -103,7 +103,7 @@ def of_unique(
 
 def _matched(
     kind: int,
-    columns: Sequence[tuple[Column, Column]],
+    columns: Sequence[tuple[ValueColumn, ValueColumn]],
     collations: Sequence[str | None],
     number: Integers,
     flags: tuple[Flags, Flags],

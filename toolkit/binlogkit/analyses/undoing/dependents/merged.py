@@ -19,17 +19,17 @@ import pyarrow as pa
 from binlogkit.analyses._cells import Cells
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.references import Reference
-from binlogkit.analyses.undoing.dependents.chains import SAME_ROW, UNKNOWN, Links, Reached
+from binlogkit.analyses.undoing.dependents.chains import SAME_ROW, UNKNOWN, Chain, Links
 from binlogkit.analyses.undoing.dependents.events import TableChanges, changed_unit
 from binlogkit.analyses.undoing.dependents.gathered import Gathered
 from binlogkit.analyses.undoing.dependents.links import units_of
-from binlogkit.analyses.undoing.dependents.values import Column
+from binlogkit.analyses.undoing.dependents.values import ValueColumn
 from binlogkit.constants import TableId
 from binlogkit.frames.text_columns import Mask
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class LaterValues:
     """A column's values that later changes left in the rows of chosen updates.
 
     ``seqs``: these updates, sorted; ``cells``: the values; ``kept``: which updates keep the column
@@ -37,7 +37,7 @@ class Later:
     """
 
     seqs: Integers
-    cells: Column
+    cells: ValueColumn
     kept: Flags
     auto: bool
 
@@ -63,7 +63,7 @@ def merged(
     references: Iterable[Reference],
     unit: Integers,
     wanted: Flags,
-) -> tuple[Reached, dict[tuple[TableId, str], Later]]:
+) -> tuple[Chain, dict[tuple[TableId, str], LaterValues]]:
     """The refused units, and by table and column what later changes left.
 
     ``unit``: of each change; ``wanted``: the chosen units.
@@ -100,7 +100,7 @@ class _Merge:
 
     def __init__(self, changes: Gathered, unit: Integers, wanted: Flags) -> None:
         none = np.full(len(wanted), -1)
-        self.refused = Reached(np.zeros(len(wanted), bool), none, none.copy())
+        self.refused = Chain(np.zeros(len(wanted), bool), none, none.copy())
         self._changes, self._unit, self._chosen = changes, unit, wanted[unit]
         size = len(unit)
         self._update = np.zeros(size, bool)
@@ -170,7 +170,7 @@ class _Merge:
                 more |= self._refuse(which, which, UNKNOWN)
         return more
 
-    def later(self) -> Iterator[tuple[tuple[TableId, str], Later]]:
+    def later(self) -> Iterator[tuple[tuple[TableId, str], LaterValues]]:
         """By table and column what later changes left."""
         for events in self._changes.tables.values():
             mine = slice(events.first, events.first + events.size)
@@ -197,5 +197,5 @@ class _Merge:
                     cells = events.full(name)[1].take(place[rows])
                     yield (
                         (events.name, name),
-                        Later(events.seq[rows], cells, kept[rows], name in auto),
+                        LaterValues(events.seq[rows], cells, kept[rows], name in auto),
                     )

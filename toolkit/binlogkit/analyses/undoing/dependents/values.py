@@ -15,7 +15,7 @@ from binlogkit.analyses.point_in_time.codes import Flags, Integers, column_codes
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ValueColumn:
     """Cells of one column.
 
     ``array``: their values; ``missing``: which are not known; ``special``: by place those that are
@@ -33,7 +33,7 @@ class Column:
         found[list(self.special)] = False
         return found
 
-    def take(self, places: Integers) -> Column:
+    def take(self, places: Integers) -> ValueColumn:
         """The cells at some places; not known at places below 0."""
         at = np.where(places < 0, 0, places)
         special = {}
@@ -42,10 +42,10 @@ class Column:
             special = {int(i): self.special[int(places[i])] for i in odd}
         missing = self.missing[at] | (places < 0) if len(self.missing) else places < 0
         taken = self.array.take(pa.array(places, mask=places < 0))
-        return Column(taken, missing, special)
+        return ValueColumn(taken, missing, special)
 
 
-def joined(columns: Sequence[Column]) -> Column:
+def joined(columns: Sequence[ValueColumn]) -> ValueColumn:
     """Columns concatenated; if their types differ, as texts."""
     arrays = [column.array for column in columns]
     last = arrays[-1].type
@@ -61,7 +61,7 @@ def joined(columns: Sequence[Column]) -> Column:
         special |= {place + at: value for place, value in column.special.items()}
         at += len(column.missing)
     missing = np.concatenate([column.missing for column in columns])
-    return Column(pa.chunked_array(chunks, arrays[-1].type), missing, special)
+    return ValueColumn(pa.chunked_array(chunks, arrays[-1].type), missing, special)
 
 
 def _texts(arrays: Sequence[Any]) -> list[Any]:
@@ -79,12 +79,12 @@ def _chunks(array: Any) -> list[Any]:
     return list(array.chunks) if isinstance(array, pa.ChunkedArray) else [array]
 
 
-def exact_codes(columns: Sequence[Column]) -> Integers:
+def exact_codes(columns: Sequence[ValueColumn]) -> Integers:
     """Numbers of rows of these columns, compared byte by byte."""
     return combined([_codes(column) for column in columns])
 
 
-def beginning(column: Column, length: int | None) -> Column:
+def beginning(column: ValueColumn, length: int | None) -> ValueColumn:
     """Only so many characters, or bytes, of each value; None for all."""
     if length is not None and is_text(column.array):
         return replace(column, array=pc.utf8_slice_codeunits(column.array, 0, length))
@@ -93,7 +93,7 @@ def beginning(column: Column, length: int | None) -> Column:
     return column
 
 
-def compared(column: Column, collation: str | None) -> Column:
+def compared(column: ValueColumn, collation: str | None) -> ValueColumn:
     """A column with the same values for all that a collation may treat as equal; what it may treat
     as equal to anything is missing."""
     if not is_text(column.array):
@@ -102,7 +102,7 @@ def compared(column: Column, collation: str | None) -> Column:
     return replace(column, array=texts.closest, missing=column.missing | texts.open)
 
 
-def _codes(column: Column) -> Integers:
+def _codes(column: ValueColumn) -> Integers:
     found = column_codes(column.array)
     if column.special:
         texts = {place: repr(value) for place, value in column.special.items()}

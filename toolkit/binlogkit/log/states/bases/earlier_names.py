@@ -47,7 +47,7 @@ def all_names(boundaries: Sequence[Boundary], tables: Collection[str]) -> list[s
 
 
 @dataclass(slots=True)
-class Definitions:
+class EarlierDefinitions:
     """The bases' table definitions where the logs begin.
 
     ``catalog``: None if the bases define none; ``stops``: the places (``seq``) of statements before
@@ -58,9 +58,11 @@ class Definitions:
     stops: set[int] = field(default_factory=set)
 
 
-def definitions_before(log: Streams, bases: Bases, boundaries: Sequence[Boundary]) -> Definitions:
+def definitions_before(
+    log: Streams, bases: Bases, boundaries: Sequence[Boundary]
+) -> EarlierDefinitions:
     """The bases' definitions, taken back over what happened to the tables."""
-    result = Definitions()
+    result = EarlierDefinitions()
     if bases.catalog is None:
         return result
     place = bases.since(log).place

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.analyses._savepoints import undone_mask
-from binlogkit.analyses.continuity import Break, Rows
+from binlogkit.analyses.continuity import Break, KnownRows
 from binlogkit.analyses.point_in_time.batches import pieces
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.codes import Flags
@@ -43,7 +43,7 @@ _KEY_UNKNOWN = "its key is not known: it is neither in metadata nor in a CREATE 
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangePlace:
     """Where a change is: its file, position, place in the reading, and GTID."""
 
     file: str
@@ -96,10 +96,10 @@ class Checked:
     count: int = 0
     broken: list[tuple[int, Break, int]] = field(default_factory=list)
     reason: str | None = None
-    begun: list[Change] = field(default_factory=list)
+    begun: list[ChangePlace] = field(default_factory=list)
     cascades: tuple[str, ...] = ()
     touched: list[tuple[int, int]] = field(default_factory=list)
-    redefined: tuple[Change, Change] | None = None
+    redefined: tuple[ChangePlace, ChangePlace] | None = None
 
     def record(self) -> dict[str, object]:
         """As a record."""
@@ -127,9 +127,9 @@ class ImageChecks:
         self._folded = False
         self._next = 0
         self._savepoints = Savepoints()
-        self._rows: dict[SourceTable, Rows] = {}
+        self._rows: dict[SourceTable, KnownRows] = {}
         self._shapes: dict[SourceTable, tuple[Any, ...]] = {}
-        self._maps: dict[SourceTable, tuple[_Map, Change]] = {}
+        self._maps: dict[SourceTable, tuple[_Map, ChangePlace]] = {}
         self._ignored: set[SourceTable] = set()  # tables whose engine keeps no rows
         self._renames: list[tuple[str, str]] = []  # ``db.table`` before and after
         self._open: list[tuple[TableSchema, pa.RecordBatch]] = []  # not decided yet
@@ -252,7 +252,7 @@ class ImageChecks:
             checked.redefined = checked.redefined or (before[1], _change(batch, 0))
         self._maps[name] = told, last
 
-    def _of(self, name: SourceTable, schema: TableSchema) -> Rows | None:
+    def _of(self, name: SourceTable, schema: TableSchema) -> KnownRows | None:
         """The rows of a table; None if they cannot be distinguished."""
         checked = self.checked.setdefault(name, Checked(name))
         checked.cascades = tuple(dict.fromkeys((*checked.cascades, *schema.cascades)))
@@ -267,7 +267,7 @@ class ImageChecks:
             schema.key,
             *((c.name, c.type, c.meta, c.charset, c.labels) for c in schema.columns),
         )
-        rows = self._rows.setdefault(name, Rows())
+        rows = self._rows.setdefault(name, KnownRows())
         if self._shapes.setdefault(name, shape) != shape:
             rows.forget()
             self._shapes[name] = shape
@@ -277,7 +277,7 @@ class ImageChecks:
             checked.reason = _NO_IMAGE if rows.complete else _NO_KEY
         return rows
 
-    def _take(self, name: SourceTable, rows: Rows, batch: pa.RecordBatch) -> None:
+    def _take(self, name: SourceTable, rows: KnownRows, batch: pa.RecordBatch) -> None:
         checked, before = self.checked[name], rows.compared
         found = rows.take(batch)
         checked.changes += batch.num_rows
@@ -313,10 +313,10 @@ class ImageChecks:
                 self._rows[name].forget()
         elif boundary.empties:
             name = (source, *boundary.name)
-            self._rows.setdefault(name, Rows()).forget(empty=True)
+            self._rows.setdefault(name, KnownRows()).forget(empty=True)
             self._shapes.pop(name, None)
             checked = self.checked.setdefault(name, Checked(name))
-            checked.begun.append(Change(boundary.file, boundary.pos, boundary.seq, None))
+            checked.begun.append(ChangePlace(boundary.file, boundary.pos, boundary.seq, None))
         elif boundary.action == "rename" and boundary.new_name is not None:
             self._rename((source, *boundary.name), (source, *boundary.new_name))
         elif not boundary.conditional and not (done is not None and done.harmless):
@@ -334,9 +334,9 @@ class ImageChecks:
             self._shapes[new] = self._shapes.pop(old)
 
 
-def _change(batch: pa.RecordBatch, i: int) -> Change:
+def _change(batch: pa.RecordBatch, i: int) -> ChangePlace:
     file, pos, seq = (batch[name][i].as_py() for name in ("file", "pos", "seq"))
-    return Change(file, pos, seq, None)
+    return ChangePlace(file, pos, seq, None)
 
 
 def _those(batch: pa.RecordBatch, which: np.ndarray[Any, Any]) -> pa.RecordBatch:

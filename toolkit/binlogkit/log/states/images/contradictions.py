@@ -21,7 +21,7 @@ from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.records import cell_values, struct_records
-from binlogkit.log.states.images.checks import Change, Checked, ImageChecks, SourceTable
+from binlogkit.log.states.images.checks import ChangePlace, Checked, ImageChecks, SourceTable
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import Finding, Gap, Grade, Place
@@ -54,9 +54,9 @@ class Contradiction(Gap):
     name: SourceTable
     kind: Break | None
     key: dict[str, Any]
-    known: Change | None
-    since: Change
-    shown: Change
+    known: ChangePlace | None
+    since: ChangePlace
+    shown: ChangePlace
     columns: dict[str, tuple[Any, Any]]
     cascades: bool
     keyless: bool = False
@@ -67,9 +67,9 @@ class Contradiction(Gap):
         name: SourceTable,
         kind: Break | None,
         key: dict[str, Any],
-        known: Change | None,
-        since: Change,
-        shown: Change,
+        known: ChangePlace | None,
+        since: ChangePlace,
+        shown: ChangePlace,
         columns: dict[str, tuple[Any, Any]],
         *,
         cascades: bool = False,
@@ -155,7 +155,7 @@ def of_replay(
     happened to the tables.
     """
     kinds = {seq: (kind, key) for seq, kind, key in broken}
-    emptied = [(b.name, Change(b.file, b.pos, b.seq, None)) for b in boundaries if b.empties]
+    emptied = [(b.name, ChangePlace(b.file, b.pos, b.seq, None)) for b in boundaries if b.empties]
     numbers: dict[tuple[TableId, tuple[str, ...]], dict[tuple[Any, ...], int]] = {}
     again: dict[tuple[TableId, tuple[str, ...]], _Again] = {}
     for batch in batches:
@@ -223,12 +223,12 @@ class _Again:
     def __init__(
         self,
         name: SourceTable,
-        begun: Sequence[Change],
+        begun: Sequence[ChangePlace],
         cascades: Callable[[int, int], bool] = lambda _since, _until: False,
     ) -> None:
         self._name, self._begun, self._cascades = name, begun, cascades
         self.broken: dict[tuple[int, int], Break] = {}
-        self._known: dict[int, tuple[Change, Record | None]] = {}
+        self._known: dict[int, tuple[ChangePlace, Record | None]] = {}
         self.found: list[Contradiction] = []
 
     @classmethod
@@ -264,11 +264,11 @@ class _Again:
         places = zip(*(part[n].to_pylist() for n in ("file", "pos", "seq")), gtids, strict=True)
         digested = zip(was[rows].tolist(), now[rows].tolist(), strict=True)
         for place, (old, new), before, after in zip(places, digested, *images, strict=True):
-            self._change(Change(*place), key, old, new, before, after)
+            self._change(ChangePlace(*place), key, old, new, before, after)
 
     def _change(
         self,
-        at: Change,
+        at: ChangePlace,
         key: Sequence[str],
         old: int,
         new: int,
@@ -287,22 +287,22 @@ class _Again:
             so_far = {} if known is None or before is None else known[1] or {}
             self._known[new or old] = at, {**so_far, **(before or {}), **after}
 
-    def _left(self, number: int, at: Change) -> tuple[Change, Record | None] | None:
+    def _left(self, number: int, at: ChangePlace) -> tuple[ChangePlace, Record | None] | None:
         """What is known of a row by the last change before, unless the table was emptied since."""
         known, begun = self._known.get(number), self._emptied(at)
         return None if known and begun and known[0].seq < begun.seq else known
 
-    def _emptied(self, at: Change) -> Change | None:
+    def _emptied(self, at: ChangePlace) -> ChangePlace | None:
         """Where the table was known to be empty last."""
         return next((one for one in reversed(self._begun) if one.seq < at.seq), None)
 
     def _check(
         self,
-        at: Change,
+        at: ChangePlace,
         key: Sequence[str],
         digest: int,
         image: Record,
-        known: tuple[Change, Record | None] | None,
+        known: tuple[ChangePlace, Record | None] | None,
         *,
         begins: bool = False,
     ) -> None:

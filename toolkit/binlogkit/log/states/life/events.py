@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
-    from binlogkit.log.states.life.reading import Kept
+    from binlogkit.log.states.life.reading import KeptChanges
     from binlogkit.rows.schema import TableDefinition
 
 #: The fields of a record that belong to a change.
@@ -42,7 +42,7 @@ def doubtful(boundary: Boundary, *, mine: bool) -> str | None:
 
 
 def changes_in(
-    kept: Kept, definitions: list[tuple[int, TableDefinition | None]]
+    kept: KeptChanges, definitions: list[tuple[int, TableDefinition | None]]
 ) -> Iterator[tuple[int, dict[str, Any], str | None, str | None, list[str]]]:
     """Changes as records, with their places, keys, and the table's columns."""
     from binlogkit.analyses.point_in_time.batches import pieces

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.identity import Identity
     from binlogkit.analyses.point_in_time.lives import Lives, Step
-    from binlogkit.log.states.life.reading import Candidates, Kept
+    from binlogkit.log.states.life.reading import Candidates, KeptChanges
     from binlogkit.log.states.places import Logs
     from binlogkit.log.states.reading import RowSource
     from binlogkit.log.streams import Streams
@@ -253,7 +253,7 @@ class Looking:
     # ---- the answer -----------------------------------------------------------------------------
 
     def _story(
-        self, lives: Lives, found: list[Kept], identity: Identity, happened: list[Boundary]
+        self, lives: Lives, found: list[KeptChanges], identity: Identity, happened: list[Boundary]
     ) -> list[dict[str, Any]]:
         from binlogkit.analyses.point_in_time.lives import in_order
 

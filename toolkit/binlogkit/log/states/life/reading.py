@@ -22,18 +22,18 @@ _PLACE = ("seq", "tx", "file", "pos", "inner")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptChanges:
     """Changes, with the texts of their keys before and after."""
 
     batch: pa.RecordBatch
     was: pa.Array
     now: pa.Array
 
-    def those(self, which: Any) -> Kept:
+    def those(self, which: Any) -> KeptChanges:
         """Some of them."""
-        return Kept(self.batch.filter(which), self.was.filter(which), self.now.filter(which))
+        return KeptChanges(self.batch.filter(which), self.was.filter(which), self.now.filter(which))
 
-    def of(self, keys: pa.Array) -> Kept:
+    def of(self, keys: pa.Array) -> KeptChanges:
         """The changes of rows that have one of the keys before or after."""
         return self.those(pc.or_(pc.is_in(self.was, keys), pc.is_in(self.now, keys)))
 
@@ -54,8 +54,8 @@ class Candidates:
         self.complete = True
         self.without = 0
         self.misfit: UsageError | None = None
-        self._kept: list[Kept] = []
-        self._moves: list[Kept] = []
+        self._kept: list[KeptChanges] = []
+        self._moves: list[KeptChanges] = []
         self._bytes = 0
 
     def take(self, batch: pa.RecordBatch, key: Key, table: str) -> None:
@@ -69,12 +69,12 @@ class Candidates:
             self.misfit, text = error, None
         if text is not None:
             self.asked[text] = None
-        kept = Kept(batch, key_texts(batch, "before", key), key_texts(batch, "after", key))
+        kept = KeptChanges(batch, key_texts(batch, "before", key), key_texts(batch, "after", key))
         nothing = pc.and_(kept.was.is_null(), kept.now.is_null())
         self.without += pc.sum(nothing).as_py() or 0
         moves = kept.those(pc.fill_null(pc.not_equal(kept.was, kept.now), False))
         if moves.batch.num_rows:
-            self._moves.append(Kept(moves.batch.select(_PLACE), moves.was, moves.now))
+            self._moves.append(KeptChanges(moves.batch.select(_PLACE), moves.was, moves.now))
         if self.tracked is not None and not self._anew:
             self._follow(self.tracked, moves)
         if self.tracked is not None:
@@ -88,7 +88,7 @@ class Candidates:
             keys = pa.array(sorted(self.tracked), pa.string())
             self._kept = [found.of(keys) for found in self._kept]
 
-    def _follow(self, tracked: set[str], moves: Kept) -> None:
+    def _follow(self, tracked: set[str], moves: KeptChanges) -> None:
         for was, now in _pairs([moves]):
             if was in tracked:
                 tracked.add(now)
@@ -99,7 +99,9 @@ class Candidates:
         """The keys that the row had, by counted transactions; see :meth:`found`."""
         return linked(_pairs(list(_counted(self._moves, numbers, undone))), self.asked)
 
-    def found(self, keys: set[str], numbers: Integers, undone: Sequence[Undone]) -> list[Kept]:
+    def found(
+        self, keys: set[str], numbers: Integers, undone: Sequence[Undone]
+    ) -> list[KeptChanges]:
         """The changes of these keys that count, each table's in log order.
 
         ``numbers``: the counted transactions; ``undone``: what ROLLBACK TO SAVEPOINT undid.
@@ -109,7 +111,9 @@ class Candidates:
         return [kept for kept in those if kept.batch.num_rows]
 
 
-def _counted(kept: list[Kept], numbers: Integers, undone: Sequence[Undone]) -> Iterator[Kept]:
+def _counted(
+    kept: list[KeptChanges], numbers: Integers, undone: Sequence[Undone]
+) -> Iterator[KeptChanges]:
     taken_back: Callable[[Any], Flags] | None = undone_mask(undone)
     for found in sorted(kept, key=lambda one: int(one.batch["seq"][0].as_py())) if kept else ():
         tx = found.batch["tx"]
@@ -119,7 +123,7 @@ def _counted(kept: list[Kept], numbers: Integers, undone: Sequence[Undone]) -> I
         yield found if counts.all() else found.those(pa.array(counts))
 
 
-def _pairs(moves: list[Kept]) -> list[Move]:
+def _pairs(moves: list[KeptChanges]) -> list[Move]:
     """Key changes in log order."""
     found = [
         item
