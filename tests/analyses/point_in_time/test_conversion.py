@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from binlogkit.analyses.point_in_time.cells import cells_of, known, parts_of
 from binlogkit.analyses.point_in_time.conversion import LOST, altered, defined_field, definition_of
 from binlogkit.analyses.point_in_time.defaults import added_value, default_value
+from binlogkit.analyses.point_in_time.known_cells import cells_of, known, parts_of
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.ddl.session import DEFAULT_MODE, SqlMode
 from binlogkit.rows.schema import ColumnDefinition, StatementTime

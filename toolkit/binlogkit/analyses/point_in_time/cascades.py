@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.collations import folded, is_text
 from binlogkit.analyses.point_in_time.boundary import Boundary
-from binlogkit.analyses.point_in_time.cells import known, parts_of
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, decoded, runs
 from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.known_cells import known, parts_of
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.constants import TableId
 from binlogkit.frames.records import struct_records

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from binlogkit._kernel.json_binary import InvalidJson
 from binlogkit._kernel.json_diff import DiffRejected, apply
-from binlogkit.analyses.point_in_time.cells import cells_of, index, joined, known
 from binlogkit.analyses.point_in_time.chunk import IS, PLACES, WAS, Chunk
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.known_cells import cells_of, index, joined, known
 from binlogkit.analyses.point_in_time.rows import Rows
 
 _UNKNOWN = -1

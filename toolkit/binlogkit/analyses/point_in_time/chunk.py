@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from binlogkit.analyses.point_in_time.cells import STORED_PARTS, cells_of, index
 from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.analyses.point_in_time.known_cells import STORED_PARTS, cells_of, index
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import CellState
 

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from binlogkit._kernel.charsets import decode, encode
 from binlogkit.analyses.collations import FOLDING
-from binlogkit.analyses.point_in_time.cells import cells_of, known, parts_of
 from binlogkit.analyses.point_in_time.codes import Flags, decoded
+from binlogkit.analyses.point_in_time.known_cells import cells_of, known, parts_of
 from binlogkit.frames.arrow_types import column_field, field_facts
 from binlogkit.rows.ddl.charsets import CHARSETS, Collated
 from binlogkit.rows.ddl.session import SqlMode

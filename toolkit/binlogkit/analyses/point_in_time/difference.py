@@ -11,9 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from binlogkit.analyses._frames import FrameT, from_arrow, to_arrow
-from binlogkit.analyses.point_in_time.cells import cell_codes, index, unknown
 from binlogkit.analyses.point_in_time.chunk import IS, Chunk, KeptPiece
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, combined, occurrences
+from binlogkit.analyses.point_in_time.known_cells import cell_codes, index, unknown
 from binlogkit.analyses.point_in_time.result import base_changes, name_lists
 from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import fields

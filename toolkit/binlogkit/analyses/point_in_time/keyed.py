@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.point_in_time.cells import known, parts_of
 from binlogkit.analyses.point_in_time.chains import Chains, Filler
 from binlogkit.analyses.point_in_time.chunk import IS, WAS, Chunk
 from binlogkit.analyses.point_in_time.codes import (
@@ -27,6 +26,7 @@ from binlogkit.analyses.point_in_time.codes import (
     runs,
     unequal,
 )
+from binlogkit.analyses.point_in_time.known_cells import known, parts_of
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows, kept
 from binlogkit.analyses.point_in_time.unlogged import ComparedImages
 

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.cells import cell_codes, index, joined
 from binlogkit.analyses.point_in_time.chains import Chains, Filler
 from binlogkit.analyses.point_in_time.chunk import IS, PLACES, WAS, Chunk
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, combined, roots, runs
 from binlogkit.analyses.point_in_time.keyed import Applied
+from binlogkit.analyses.point_in_time.known_cells import cell_codes, index, joined
 from binlogkit.analyses.point_in_time.rows import ORDER, WRITTEN, Rows, kept
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from binlogkit.analyses.point_in_time.cells import STORED_PARTS, known, parts_of, unknown
 from binlogkit.analyses.point_in_time.chunk import PLACES, STORED
 from binlogkit.analyses.point_in_time.codes import Flags, decoded
+from binlogkit.analyses.point_in_time.known_cells import STORED_PARTS, known, parts_of, unknown
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows
 from binlogkit.errors import UsageError
 from binlogkit.frames.arrays import lists

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.point_in_time.cells import cells_of, joined, known, parts_of, unknown
 from binlogkit.analyses.point_in_time.chunk import HIDDEN
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, decoded
 from binlogkit.analyses.point_in_time.conversion import (
@@ -20,6 +19,7 @@ from binlogkit.analyses.point_in_time.conversion import (
     definition_of,
 )
 from binlogkit.analyses.point_in_time.defaults import added_value
+from binlogkit.analyses.point_in_time.known_cells import cells_of, joined, known, parts_of, unknown
 from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.rows.schema import ColumnDefinition
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from binlogkit._kernel.value_text import hex_text
 from binlogkit.analyses.continuity import Break, listed, sentence
-from binlogkit.analyses.point_in_time.cells import index, known, parts_of
 from binlogkit.analyses.point_in_time.chunk import IS, PLACES, WAS, Chunk
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, decoded, unequal
+from binlogkit.analyses.point_in_time.known_cells import index, known, parts_of
 from binlogkit.frames.records import cell_values
 from binlogkit.frames.schema import CellState
 

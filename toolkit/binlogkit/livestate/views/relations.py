@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.cells import parts_of
 from binlogkit.analyses.point_in_time.codes import decoded
+from binlogkit.analyses.point_in_time.known_cells import parts_of
 from binlogkit.constants import TableId
 from binlogkit.errors import UndeterminedError
 from binlogkit.frames.arrow_types import column_field

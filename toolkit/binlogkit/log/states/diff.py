@@ -87,7 +87,7 @@ class TableDifference(Overviewed):
 
     def _images(self, side: int, start: int) -> list[dict[str, Any] | None]:
         """The rows of one of the states."""
-        from binlogkit.analyses.point_in_time.cells import index
+        from binlogkit.analyses.point_in_time.known_cells import index
         from binlogkit.frames.generic import state_rows
 
         rows = (self.before, self.after)[side].rows
