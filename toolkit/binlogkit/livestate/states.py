@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.result import state_table
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.constants import TableId
 from binlogkit.errors import WriteError
 from binlogkit.events.gtid_set import GtidSet
@@ -41,7 +42,7 @@ def state_of(name: TableId, shown: Shown, moment: Moment, assumes: tuple[str, ..
             {n: empty[n] if n in empty.column_names else found[n] for n in found.column_names}
         )
     sound = all(shown.findings["determined"].to_pylist())
-    reach = Reach((moment.file,), pa.table({}), frozenset(), None)
+    reach = Reach((moment.file,), pa.table({}), TransactionNumbers(), None)
     position = (moment.file, moment.pos) if moment.file else None
     return assembled(
         name,

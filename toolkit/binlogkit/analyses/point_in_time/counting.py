@@ -19,6 +19,7 @@ from binlogkit.analyses._frames import lazy
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.findings import StateFindings
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
@@ -53,7 +54,7 @@ class Contained:
     """Only as a base's point: the transactions by number (``tx``) that it holds, and those outside
     any before the place ``seq`` of the log."""
 
-    numbers: frozenset[int]
+    numbers: TransactionNumbers
     seq: int = -1
 
 
@@ -118,7 +119,7 @@ class _Ledger:
         if until is None:
             return np.ones(len(self.tx), bool)
         if isinstance(until, Contained):
-            return np.isin(self.tx[decider], np.fromiter(until.numbers, np.int64))
+            return until.numbers.among(self.tx[decider])
         if isinstance(until, AtTime):
             return self._until_time(until.microseconds, decider, findings)
         if isinstance(until, AtPosition):
@@ -213,9 +214,9 @@ class Counting:
         self._end = until if isinstance(until, AtPosition) else None
 
     @property
-    def ended(self) -> frozenset[int]:
+    def ended(self) -> TransactionNumbers:
         """All of them."""
-        return frozenset([*self.committed.tolist(), *self.rolled_back.tolist()])
+        return TransactionNumbers(np.concatenate([self.committed, self.rolled_back]))
 
     @cached_property
     def numbers(self) -> Integers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.analyses.point_in_time.way_back import called_later, ever_above, way_back
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -133,7 +134,7 @@ class Back:
         above = self._above(names)
         until = reach.until
         if until is None:
-            until = Contained(frozenset(transactions["tx"].to_pylist()))
+            until = Contained(TransactionNumbers(transactions["tx"].to_numpy()))
         engine = transactional_of(layout.engine) if self._transactional is None \
             else self._transactional  # fmt: skip
         last, definition = names[-1], None if base is None else base.definition
@@ -145,7 +146,7 @@ class Back:
             {} if definition is None else {last: definition},
             {last: _no_rows() if base is None else base.rows},
         )
-        taken = Contained(frozenset(self._base.numbers))
+        taken = Contained(TransactionNumbers(self._base.numbers))
         found = rewind(
             self._changes({*names, *self._all_names(names)}, [] if logged else above),
             wanted,
@@ -161,7 +162,7 @@ class Back:
             if shown.table in told and reach.shows(shown):
                 missing.append(shown)
         supposed = [*layout.supposed, *of_values(name, found.rows)]
-        doubts = doubts_of(layout, history, frozenset(self._base.numbers), supposed)
+        doubts = doubts_of(layout, history, self._base.numbers, supposed)
         columns = tuple(field.name for field in found.rows.schema.field("values").type)
         if base is not None:
             doubts += doubts_of_bases([base])
@@ -226,7 +227,7 @@ class Back:
     def _layout(self, name: TableId) -> TableFacts:
         """What is known of the table as it is in the base."""
         base = self._bases.tables.get(name)
-        layout = self.reading.history.layout(name, frozenset(self._base.numbers))
+        layout = self.reading.history.layout(name, self._base.numbers)
         if base is None:
             return layout
         facts = facts_of(base)

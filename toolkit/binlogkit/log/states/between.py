@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.errors import UsageError
 from binlogkit.log.states.bases.bases import BASE, base_gaps
 from binlogkit.log.states.gaps import Reach
@@ -33,7 +34,12 @@ class Between(Reach):
     """
 
     def __init__(
-        self, log: Streams, transactions: pa.Table, counted: frozenset[int], until: Any, base: Since
+        self,
+        log: Streams,
+        transactions: pa.Table,
+        counted: TransactionNumbers,
+        until: Any,
+        base: Since,
     ) -> None:
         super().__init__(log.files, transactions, counted, until)
         self._base = base

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from binlogkit.analyses.point_in_time.findings import StateFinding, table_of
@@ -31,7 +31,7 @@ _MERGED = "Rows were written to the MERGE table {}: whether they are in this tab
 def doubts_of(
     layout: TableFacts,
     history: History,
-    counted: frozenset[int],
+    counted: Container[int],
     supposed: Iterable[Supposition] = (),
 ) -> list[StateFinding]:
     """Doubts that the table's own changes do not show; ``supposed``: suppositions about them."""

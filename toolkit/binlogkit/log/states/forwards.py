@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.log.filter_warnings import UNKNOWN_TABLE, others
@@ -431,13 +432,14 @@ class States:
         from binlogkit.analyses.point_in_time.counting import Contained
 
         held = self._held
-        return None if held is None else Contained(frozenset(held.numbers), held.seq)
+        return None if held is None else Contained(TransactionNumbers(held.numbers), held.seq)
 
     def _layout(self, name: TableId, reach: Reach) -> TableFacts:
         """What is known of the table: from the log, else from the base."""
         if self._held is None or self._bases is None:
             return self.reading.history.layout(name, reach.counted)
-        layout = self.reading.history.layout(name, reach.counted - self._held.numbers)
+        later = reach.counted.without(self._held.numbers)
+        layout = self.reading.history.layout(name, later)
         base = self._bases.tables.get(name)
         return layout if base is None or layout.seq >= max(self._held.seq, 0) else facts_of(base)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.sources.log_format import CASCADES_LOGGED
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Reach:
         self,
         files: Sequence[str],
         transactions: pa.Table,
-        counted: frozenset[int],
+        counted: TransactionNumbers,
         until: Any,
         first: tuple[int, int] = (-1, 0),
     ) -> None:

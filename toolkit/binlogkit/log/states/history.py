@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -81,7 +81,7 @@ class History:
         """The oldest server's version."""
         return self._oldest or (0, 0, 0)
 
-    def layout(self, name: TableId, counted: frozenset[int]) -> TableFacts:
+    def layout(self, name: TableId, counted: Container[int]) -> TableFacts:
         """The last layout from a transaction that counts."""
         last = TableFacts(-1, None, None, ())
         for layout in self.layouts.get(name, ()):

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.constants import TableId
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ class Places:
 
 def among(rows: pa.Table, numbers: Collection[int]) -> Flags:
     """Which transactions have one of these numbers."""
-    return np.isin(rows.column("tx").to_numpy(), np.fromiter(numbers, np.int64, len(numbers)))
+    known = numbers if isinstance(numbers, TransactionNumbers) else TransactionNumbers(numbers)
+    return known.among(rows.column("tx").to_numpy())
 
 
 def ended(rows: pa.Table) -> Flags:

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.log.states.places import Logs
+from binlogkit.log.states.places import Logs, among
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import split_name
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from binlogkit.log.states.bases.bases import Since
 
 _START = 4  # of a log's first event
+_AT_ONCE = 1 << 18  # GTIDs whose parts are held
 _ENDED = ("committed", "rolled_back")
 
 FilePos = tuple[str, int]
@@ -29,7 +31,7 @@ def reached(
     at: FilePos | None,
     ends: Mapping[str, int],
     transactions: pa.Table,
-    counted: frozenset[int],
+    counted: TransactionNumbers,
     since: Since | None = None,
 ) -> tuple[FilePos | None, GtidSet | None]:
     """The position after everything that the state holds, and its GTIDs; None if the logs do not
@@ -38,7 +40,7 @@ def reached(
     ``at``: the position that was asked for, if one was; ``ends``: the ends of the logs that were
     read; ``counted``: the transactions that have ended by the point, in a base or not.
     """
-    inside = np.isin(transactions.column("tx").to_numpy(), np.fromiter(counted, np.int64))
+    inside = among(transactions, counted)
     place = None
     if len(pc.unique(transactions.column("source"))) <= 1:
         place = _place(log, at, ends, transactions, inside, since)
@@ -94,10 +96,10 @@ def _gtids(log: Logs, found: pa.ChunkedArray, since: Since | None) -> GtidSet | 
     if (first is None and held is None) or found.null_count:
         return None
     ledger = GtidLedger(held if held is not None else first)
-    parts = pc.list_flatten(
-        pc.split_pattern(found.combine_chunks(), ":", max_splits=1, reverse=True)
-    )
-    origins, numbers = parts[::2].dictionary_encode(), parts[1::2].cast(pa.int64()).to_numpy()
-    for code, origin in enumerate(origins.dictionary.to_pylist()):
-        ledger.add(origin, numbers[np.asarray(origins.indices) == code])
+    for begin in range(0, len(found), _AT_ONCE):
+        some = found.slice(begin, _AT_ONCE).combine_chunks()
+        parts = pc.list_flatten(pc.split_pattern(some, ":", max_splits=1, reverse=True))
+        origins, numbers = parts[::2].dictionary_encode(), parts[1::2].cast(pa.int64()).to_numpy()
+        for code, origin in enumerate(origins.dictionary.to_pylist()):
+            ledger.add(origin, numbers[np.asarray(origins.indices) == code])
     return ledger.to_set() or None

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.constants import TableId
 from binlogkit.frames.layouts import empty_batch
 from binlogkit.frames.schema import CellState, batch_schema
@@ -17,6 +18,7 @@ from binlogkit.frames.snapshots.snapshot import TableSnapshot
 from binlogkit.rows.soundness import Gap
 from binlogkit.spark.landing.current_rows import as_inserts
 from binlogkit.spark.landing.ledger import Ledger
+from binlogkit.spark.landing.numbering import of_files
 from binlogkit.spark.landing.restored import Ordered, Restored
 from binlogkit.spark.landing.spans import Span
 
@@ -29,7 +31,7 @@ class Held:
     """What has landed up to a batch: the ``numbers`` of its transactions; ``ends``: where it ends
     in each log. The other attributes are those of a base without a position."""
 
-    numbers: set[int]
+    numbers: TransactionNumbers
     ends: Mapping[str, int]
     seq: int = -1
     place: None = None
@@ -46,10 +48,9 @@ class Held:
             for name in ledger.parts[i].names
         }
         rows = ledger.transactions.select(["tx", "file", "end_pos"])
-        numbers = {
-            tx for tx, file, end in zip(*rows.to_pydict().values(), strict=True)
-            if end <= ends.get(file, 0)
-        }  # fmt: skip
+        stops = np.array([ends.get(name, 0) for name in ledger.files])
+        held = np.asarray(rows["end_pos"]) <= stops[of_files(ledger.numbers, rows["file"])]
+        numbers = TransactionNumbers(np.asarray(rows["tx"])[held])
         found = cls(numbers, ends)
         later = (b.seq for b in ledger.boundaries if not found.has(b.file, b.pos))
         return cls(numbers, ends, min(later, default=_FAR))

@@ -169,7 +169,7 @@ def _last_version(landing: Landing, until: Until | None) -> int:
     # An XA transaction has the version of its commit.
     counted = transactions.filter(pc.is_in(transactions["tx"], pa.array(counting.numbers)))
     resolved = counted.filter(counted["resolved_pos"].is_valid())
-    past = transactions.filter(pc.less_equal(transactions["tx"], max(counting.ended, default=-1)))
+    past = transactions.filter(pc.less_equal(transactions["tx"], counting.ended.last))
     places = [*_last_places(past, "file", "pos")]
     places += _last_places(resolved, "resolved_file", "resolved_pos")
     return max(((file_number(file) << POSITION_BITS) + pos for file, pos in places), default=-1)

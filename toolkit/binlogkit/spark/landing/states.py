@@ -13,6 +13,7 @@ from binlogkit.log.states.forwards import States, Wanted
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.history import TableFacts
 from binlogkit.log.states.images.contradictions import Contradiction, of_replay, unexplained
+from binlogkit.log.states.places import among
 from binlogkit.log.states.point import Point
 from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filter_args import AtArg
@@ -88,7 +89,7 @@ class LandedStates(States):
         ledger = self._ledger
         transactions = ledger.transactions
         after = transactions.filter(touching(transactions, [".".join(n) for n in wanted.tables]))
-        if reach.counted.issuperset(after["tx"].to_pylist()):
+        if among(after, reach.counted).all():
             return []
         known = self._all_shown(wanted)
         return [one for one in known if not reach.holds(one.shown.file, one.shown.pos)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
@@ -279,7 +280,9 @@ def after_base(gaps: Iterable[GapT], log: Streams, since: Since) -> list[GapT]:
     ]
 
 
-def check_order(since: Since, transactions: pa.Table, counted: frozenset[int], until: Any) -> None:
+def check_order(
+    since: Since, transactions: pa.Table, counted: TransactionNumbers, until: Any
+) -> None:
     """UsageError: the base holds changes that come after the point."""
     if until is None:
         return
