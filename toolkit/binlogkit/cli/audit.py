@@ -26,7 +26,6 @@ from binlogkit.cli.pages import Page, page_of, page_options
 from binlogkit.cli.sources import landing_of, only
 from binlogkit.cli.startup import arrow_without_pandas
 from binlogkit.cli.status import FINDINGS, WELL, gaps_of, note, status_of
-from binlogkit.errors import UsageError
 from binlogkit.log.audit import SECTION, SECTIONS
 
 if TYPE_CHECKING:
@@ -107,8 +106,7 @@ def _of_landing(
     write: Callable[..., None],
 ) -> int:
     """The audit of a landing's logs, without the logs."""
-    if page.masked:
-        raise UsageError("--mask is not for a landing: its own masks hold")
+    page.refuse_masks()
     only(arguments, *FILTERS)
     filters = filters_of(arguments)
     audit = landing.audit(**filters)

@@ -101,8 +101,7 @@ def _landed(landing: Landing, arguments: dict[str, Any], page: Page) -> TableDif
     """What differs between two positions of a landing."""
     from binlogkit.log.states.point import point_args
 
-    if page.masked:
-        raise UsageError("--mask is not for a landing: its own masks hold")
+    page.refuse_masks()
     only(arguments, "table", "first", "second")
     points = [arguments[name] for name in ("first", "second")]
     if any({*point_args(point)} - {"at"} for point in points):

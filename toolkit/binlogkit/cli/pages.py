@@ -74,6 +74,11 @@ class Page:
         """Whether any column is: then the page has no statement either, which may hold values."""
         return self.masks is not None
 
+    def refuse_masks(self) -> None:
+        """UsageError: columns are masked, of a landing."""
+        if self.masked:
+            raise UsageError("--mask is not for a landing: its own masks hold")
+
     def chosen(self, filters: FilterArgs) -> str:
         """The filters as options, without the values that they ask for if any column is masked."""
         if self.masked and "where" in filters:

@@ -395,12 +395,12 @@ class Streams:
         from binlogkit.frames.statements import Boundaries
 
         if self.index is not None and wanted == Filters(sources=wanted.sources):
-            from binlogkit.log.index.transactions import joined_boundaries
+            from binlogkit.log.index.transactions import joined_boundaries, joined_statements
 
             kept = self._kept(wanted.sources, "transactions", "statements", happening=True)
-            told = None if kept is None else joined_boundaries(*kept, wanted.sources, self.files)
-            if told is not None:
-                return told
+            texts = None if kept is None else joined_statements(*kept, frozenset())
+            if kept is not None and texts is not None:
+                return joined_boundaries(*kept, wanted.sources, self.files, texts)
         made = Boundaries(wanted)
         viewed(self, made.take, sources=wanted.sources)
         return made.finish()

@@ -97,20 +97,13 @@ def joined_boundaries(
     joined: Joined,
     sources: Set[str],
     files: Sequence[str],
-    *,
-    bare: bool = False,
-) -> pa.Table | None:
-    """The boundaries in these servers' logs, of all if none is named, in log order; None: the index
-    lacks statement texts.
+    statements: pa.Table,
+) -> pa.Table:
+    """The boundaries in these servers' logs, of all if none is named, in log order.
 
-    ``joined`` with ``happened``; ``files``: the names of all logs; ``bare``: texts that the index
-    lacks are empty.
+    ``joined`` with ``happened``; ``files``: the names of all logs; ``statements``: those of all
+    servers (:func:`joined_statements`), from which come the texts; others are empty.
     """
-    statements = joined_statements(parts, joined, frozenset())
-    if statements is None:
-        if not bare:
-            return None
-        statements = to_table([], STATEMENT)
     places = zip(*(statements.column(n).to_pylist() for n in ("file", "pos", "inner")), strict=True)
     texts = dict(zip(places, statements.column("query").to_pylist(), strict=True))
     table = joined_transactions(parts, joined, Filters(), files)

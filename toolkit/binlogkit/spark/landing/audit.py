@@ -45,13 +45,14 @@ def audit_landing(
     chosen = _Chosen(ledger, every, transactions_of, filters)
     here = chosen.of(changes, np.asarray(changes["tx"].fill_null(-1)))
     changes = chosen.tables(changes.filter(here))
-    statements = joined_statements(ledger.parts, ledger.joined, frozenset())
-    boundaries = joined_boundaries(ledger.parts, ledger.joined, frozenset(), ledger.files)
+    parts, joined, all_sources = ledger.parts, ledger.joined, frozenset[str]()
+    statements = joined_statements(parts, joined, all_sources)
     lacking = dict(_LACKING)
-    if statements is None or boundaries is None:
+    if statements is None:
         lacking |= dict.fromkeys(_STATEMENTS, _NO_STATEMENTS)
         statements, boundaries = to_table([], STATEMENT), to_table([], BOUNDARY)
     else:
+        boundaries = joined_boundaries(parts, joined, all_sources, ledger.files, statements)
         statements, boundaries = (
             rows.filter(chosen.of(rows, chosen.numbers(rows))) for rows in (statements, boundaries)
         )

@@ -9,8 +9,10 @@ import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.constants import TableId
+from binlogkit.frames.fields.field import to_table
+from binlogkit.frames.fields.ledger import STATEMENT
 from binlogkit.frames.schema import supposed_of
-from binlogkit.log.index.transactions import joined_boundaries
+from binlogkit.log.index.transactions import joined_boundaries, joined_statements
 from binlogkit.log.states.life.life import Looking, RowLife, check_key
 from binlogkit.log.states.reading import RowSource
 from binlogkit.spark.landing.shape import landed_name
@@ -75,8 +77,11 @@ class _LandedRows(RowSource):
     def happened(self) -> pa.Table:
         """See :class:`RowSource`."""
         ledger = self._ledger
-        told = joined_boundaries(ledger.parts, ledger.joined, frozenset(), ledger.files, bare=True)
-        assert told is not None
+        parts, joined, every = ledger.parts, ledger.joined, frozenset[str]()
+        texts = joined_statements(parts, joined, every)
+        if texts is None:
+            texts = to_table([], STATEMENT)
+        told = joined_boundaries(parts, joined, every, ledger.files, texts)
         numbers = {
             _place(b.file, b.pos, b.inner, *b.name, b.action): b.seq for b in self.boundaries
         }
