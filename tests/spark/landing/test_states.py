@@ -94,6 +94,26 @@ def test_states_before_tables_are_made(cell: str, name: str, tmp_path: Path) -> 
     assert later > 1
 
 
+def test_states_from_the_transactions_that_concern_a_table(tmp_path: Path) -> None:
+    """Of the others only those in the log of the point are read; the state has their GTIDs."""
+    (tmp_path / "logs").mkdir()
+    write_series(tmp_path / "logs", logs=6, each=12)
+    land(tmp_path / "logs", tmp_path / "out")
+    landing, log = Landing(tmp_path / "out"), bk.open(tmp_path / "logs")
+    ends = log.transactions(engine="pyarrow").select(["end_file", "end_pos"]).to_pylist()
+    points = [None, *(tuple(ends[i].values()) for i in (35, 62))]
+    fewer = 0
+    for table in landing.tables():
+        for at in points:
+            mine, theirs = (one.state(table, at=at) for one in (landing, log))
+            assert rows(mine) == rows(theirs), (table, at)
+            for name in ("determined", "gtids", "position", "definition"):
+                assert getattr(mine, name) == getattr(theirs, name), (table, at, name)
+            own = landing.concerning(table, at).ledger.transactions
+            fewer += len(own) < len(ends) // 2
+    assert fewer > len(landing.tables())
+
+
 @pytest.mark.parametrize(
     ("cell", "name"),
     [("8.0-row-full", "keys"), ("8.0-row-full", "ddl"), ("5.7-row-full", "transactions")],

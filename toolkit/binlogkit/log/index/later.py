@@ -12,6 +12,8 @@ from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log.index.stored import called, ledgers
 
+_REPEATED = {"part", "file", "end_file", "outcome", "resolved_file"}  # most values are alike
+
 
 class LaterBatches:
     """Batches whose tables are read on demand.
@@ -27,7 +29,9 @@ class LaterBatches:
 
     def open(self, batch: str, paths: Mapping[str, Path]) -> None:
         """Open the files of a batch by the names of their tables. OSError, pyarrow's errors."""
-        self._files |= {(batch, name): pq.ParquetFile(path) for name, path in paths.items()}
+        for name, path in paths.items():
+            texts = [field.name for field in INDEX[name] if field.name in _REPEATED]
+            self._files[batch, name] = pq.ParquetFile(path, read_dictionary=texts)
 
     def names(self, batch: str) -> Iterator[str]:
         """The tables of a batch."""
@@ -43,6 +47,7 @@ class LaterBatches:
         wanted = None if columns is None else ("part", *columns)
         if batch != self._latest:
             self._known, self._latest = {}, batch
+            pa.default_memory_pool().release_unused()
         if (name, wanted) not in self._known:
             schema = arrow_schema(f for f in INDEX[name] if wanted is None or f.name in wanted)
             names = None if wanted is None else schema.names

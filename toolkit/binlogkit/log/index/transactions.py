@@ -4,11 +4,16 @@ give them."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.analyses.point_in_time.counting import touching
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.fields.field import arrow_schema, to_table
 from binlogkit.frames.fields.ledger import BOUNDARY, INDEX, STATEMENT, TRANSACTION
@@ -33,23 +38,55 @@ def joined_transactions(
     return table if wanted == Filters() else table.filter(wanted_transactions(table, wanted, files))
 
 
+@dataclass(frozen=True, slots=True)
+class Concerned:
+    """Which transactions concern some tables: those that touch ``tables`` (``db.table``), have one
+    of the ``numbers``, or are in one of the parts ``whole``."""
+
+    tables: Sequence[str]
+    numbers: TransactionNumbers
+    whole: frozenset[int]
+
+    def reads_all(self, position: Position, part: Part) -> bool:
+        """Whether all transactions of a part are read: else those left out were committed, each
+        with a GTID, in the part's own order."""
+        return position.part in self.whole or position.seen is not None or not part.extent.plain
+
+    def choose(self, transactions: pa.Table) -> Flags:
+        """Which of these concern the tables."""
+        numbers = self.numbers.among(np.asarray(transactions["tx"]))
+        return touching(transactions, self.tables) | numbers
+
+
 def narrow_transactions(
-    parts: Sequence[Part], joined: Joined, columns: Sequence[str], repeated: Set[str]
+    parts: Sequence[Part],
+    joined: Joined,
+    columns: Sequence[str],
+    repeated: Set[str],
+    concerned: Concerned | None = None,
 ) -> pa.Table:
-    """Some columns of all transactions, in log order; ``repeated``: those whose texts repeat, which
-    become dictionaries; ``columns``: at least tx, source, gtid, outcome and the resolved ones."""
-    return _joined(parts, joined, columns, repeated).unify_dictionaries()
+    """Some columns of all transactions, in log order, or of those ``concerned``; ``repeated``:
+    columns whose texts repeat, which become dictionaries; ``columns``: at least tx, source, gtid,
+    outcome, tables and the resolved ones."""
+    return _joined(parts, joined, columns, repeated, concerned).unify_dictionaries()
 
 
 def _joined(
-    parts: Sequence[Part], joined: Joined, columns: Sequence[str], repeated: Set[str] = frozenset()
+    parts: Sequence[Part],
+    joined: Joined,
+    columns: Sequence[str],
+    repeated: Set[str] = frozenset(),
+    concerned: Concerned | None = None,
 ) -> pa.Table:
     """See :func:`narrow_transactions`; a batch of an index is read once."""
     whole, positions, found = arrow_schema(TRANSACTION), joined.positions, dict[int, pa.Table]()
     schema = pa.schema([whole.field(name) for name in columns])
     for i in sorted(range(len(positions)), key=lambda i: batch_of(parts[positions[i].part].ledger)):
         position = positions[i]
-        own = _of(parts[position.part], position, joined.decisions, schema)
+        part = parts[position.part]
+        own = _of(part, position, joined.decisions, schema)
+        if concerned is not None and not concerned.reads_all(position, part):
+            own = own.filter(concerned.choose(own))
         found[i] = _encoded(own, repeated)
     empty = _encoded(schema.empty_table(), repeated)
     return pa.concat_tables([empty, *(found[i] for i in range(len(positions)))])

@@ -373,7 +373,15 @@ class States:
             assumes=(*self.assumes, *assumed(log, history.version, base=bool(begins))),
             reach=reach,
             based=based,
-            place=reached(log, point.place, history.ends, transactions, reach.counted, self._held),
+            place=reached(
+                log,
+                point.place,
+                history.ends,
+                transactions,
+                reach.counted,
+                self._held,
+                left_out=reading.left_out(None if point.place is None else point.place[0]),
+            ),
             definition=state.definition,
             names=names,
             after_gaps=lambda: _after(

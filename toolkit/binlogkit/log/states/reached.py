@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,18 +33,22 @@ def reached(
     transactions: pa.Table,
     counted: TransactionNumbers,
     since: Since | None = None,
+    *,
+    left_out: Iterable[tuple[str | None, GtidSet]] = (),
 ) -> tuple[FilePos | None, GtidSet | None]:
     """The position after everything that the state holds, and its GTIDs; None if the logs do not
     determine them.
 
     ``at``: the position that was asked for, if one was; ``ends``: the ends of the logs that were
-    read; ``counted``: the transactions that have ended by the point, in a base or not.
+    read; ``counted``: the transactions that have ended by the point, in a base or not;
+    ``left_out``: servers, and GTIDs that count and are not among ``transactions``.
     """
     inside = among(transactions, counted)
-    place = None
-    if len(pc.unique(transactions.column("source"))) <= 1:
+    more, place = [*left_out], None
+    if len({*pc.unique(transactions.column("source")).to_pylist(), *(one for one, _ in more)}) <= 1:
         place = _place(log, at, ends, transactions, inside, since)
-    return place, _gtids(log, transactions.column("gtid").filter(pa.array(inside)), since)
+    found = transactions.column("gtid").filter(pa.array(inside))
+    return place, _gtids(log, found, since, (gtids for _, gtids in more))
 
 
 def _place(
@@ -90,12 +94,16 @@ def _named(file: str, pos: int) -> FilePos | None:
     return f"{stem}.{number:06}", pos
 
 
-def _gtids(log: Logs, found: pa.ChunkedArray, since: Since | None) -> GtidSet | None:
+def _gtids(
+    log: Logs, found: pa.ChunkedArray, since: Since | None, left_out: Iterable[GtidSet]
+) -> GtidSet | None:
     first = log.file_facts[0].previous if log.file_facts else None
     held = None if since is None else since.gtids
     if (first is None and held is None) or found.null_count:
         return None
     ledger = GtidLedger(held if held is not None else first)
+    for gtids in left_out:
+        ledger.add_set(gtids)
     for begin in range(0, len(found), _AT_ONCE):
         some = found.slice(begin, _AT_ONCE).combine_chunks()
         parts = pc.list_flatten(pc.split_pattern(some, ":", max_splits=1, reverse=True))

@@ -26,6 +26,7 @@ from binlogkit.rows.window import SEQ_SHIFT
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from binlogkit.events.gtid_set import GtidSet
     from binlogkit.log.states.bases.bases import Bases, Since
     from binlogkit.log.states.images.contradictions import Contradiction
     from binlogkit.log.streams import Streams
@@ -54,6 +55,12 @@ class Source(ABC):
     def has(self, name: TableId) -> bool:  # noqa: ARG002
         """Whether it has the changes of a table."""
         return True
+
+    def left_out(self, at: str | None) -> Iterable[tuple[str | None, GtidSet]]:  # noqa: ARG002
+        """Of each log before the log ``at``, of all if None, whose transactions are not all among
+        :attr:`transactions`: its server, and the GTIDs of its transactions, which were all
+        committed."""
+        return ()
 
     def partial(self, name: TableId) -> int:  # noqa: ARG002
         """The last change that left a row with cells missing from its image; -1: none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import product
@@ -13,19 +14,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.point_in_time.boundary import Boundary
+from binlogkit.analyses.point_in_time.boundary import Boundary, lineage, parents
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.counting import NEEDED, touching
+from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, UsageError
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.index import Index, Joined
-from binlogkit.log.index.transactions import narrow_transactions
+from binlogkit.log.index.transactions import Concerned, narrow_transactions
 from binlogkit.log.states.history import MERGE, History, Merged, TableFacts
 from binlogkit.log.states.reading import Source, among_events
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.resolve import key_of
-from binlogkit.rows.schema import TableSchema
+from binlogkit.rows.schema import TableSchema, small_name
 from binlogkit.rows.soundness import FileFacts, Finding, Gap
 from binlogkit.rows.soundness.gaps import LAST
 from binlogkit.rows.transactions import Outcome
@@ -44,8 +47,13 @@ from binlogkit.spark.renames import follow, happened
 from binlogkit.spark.splits.commits import file_number
 
 _COLUMNS = (*NEEDED, "source", "xa")
+_OF_TRANSACTIONS = ("transactions", "history", "_ordered", "_begun")
 _TABLES = ("transactions", "changes", "statements", "unchecked")
 _REPEATED = {"source", "file", "end_file", "outcome", "resolved_file"}
+
+
+def _is_merge(boundary: Boundary) -> bool:
+    return boundary.definition is not None and boundary.definition.engine == MERGE
 
 
 def _writes(boundary: Boundary) -> bool:
@@ -80,6 +88,7 @@ class Ledger(Source):
         self.waiting = read_waiting(self.out, spans)
         self.expired = read_expired(self.out)
         self.given = {}
+        self.concerned: Concerned | None = None
 
     @cached_property
     def masks_then(self) -> list[Masks]:
@@ -100,8 +109,40 @@ class Ledger(Source):
     @cached_property
     def transactions(self) -> pa.Table:
         """What states need of the transactions of all logs, as ``log.transactions()`` has them,
-        but for dictionaries."""
-        return narrow_transactions(self.parts, self.joined, _COLUMNS, _REPEATED)
+        but for dictionaries; see :meth:`concerning`."""
+        return narrow_transactions(self.parts, self.joined, _COLUMNS, _REPEATED, self.concerned)
+
+    def left_out(self, at: str | None) -> Iterator[tuple[str | None, GtidSet]]:
+        """Of each log before the log ``at``, of all if None, whose transactions
+        :attr:`transactions` does not all have: its server, and the GTIDs of its transactions, which
+        were all committed."""
+        concerned = self.concerned
+        for position in self.joined.positions if concerned is not None else ():
+            part = self.parts[position.part]
+            if at in part.names:
+                return
+            if concerned is not None and not concerned.reads_all(position, part):
+                yield position.source, part.gtids
+
+    def concerning(self, name: TableId, files: Iterable[str]) -> Ledger:
+        """This ledger with those transactions only that a table's states need: all of the logs
+        ``files``, in which their points are, and of logs whose transactions were all committed
+        those that touch the table, or one that its rows follow from.
+
+        Its order of changes is its own.
+        """
+        found, asked = copy(self), {*files}
+        for cached in _OF_TRANSACTIONS:
+            vars(found).pop(cached, None)
+        told = [boundary for _, _, boundary in happened(self.joined)]
+        names = {f"{b.name[0]}.{b.name[1]}" for b in told if _is_merge(b)}
+        for one in (name, small_name(name)):
+            cascades = {parent for version in self.met.get(one, ()) for parent in version.cascades}
+            names.update(map(".".join, lineage(told, one)), parents(told, one, cascades))
+        numbers = TransactionNumbers({b.tx for b in told if b.tx is not None})
+        whole = (i for i, part in enumerate(self.parts) if not asked.isdisjoint(part.names))
+        found.concerned = Concerned(sorted(names), numbers, frozenset(whole))
+        return found
 
     @property
     def unchecked(self) -> Callable[[Integers], Flags]:

@@ -54,13 +54,18 @@ class Numbering:
 
     def transactions(self, files: Integers, pos: Integers) -> Integers:
         """The transactions that hold events, as places in the columns, -1 for none."""
-        found = np.full(len(pos), BEFORE)
-        for file in np.unique(files).tolist():
-            own = np.flatnonzero(files == file)
+        at = self._begun(files, pos) - 1
+        inside = (at >= self.edges[files]) & (pos < np.append(self.ends, 0)[at])
+        return np.where(inside, at, BEFORE)
+
+    def _begun(self, files: Integers, pos: Integers) -> Integers:
+        """How many transactions begin at or before positions, those of earlier logs included."""
+        found = np.zeros(len(pos), np.int64)
+        order = np.argsort(files, kind="stable")
+        there, firsts = np.unique(files[order], return_index=True)
+        for file, own in zip(there.tolist(), np.split(order, firsts[1:]), strict=False):
             first, end = self.edges[file : file + 2].tolist()
-            at = np.searchsorted(self.starts[first:end], pos[own], side="right") - 1 + first
-            inside = (at >= first) & (pos[own] < self.ends[np.maximum(at, 0)])
-            found[own] = np.where(inside, at, BEFORE)
+            found[own] = first + np.searchsorted(self.starts[first:end], pos[own], side="right")
         return found
 
     def of_cuts(self) -> Integers:
@@ -73,26 +78,16 @@ class Numbering:
         return self._numbered(places)[0]
 
     def _numbered(self, places: Places) -> tuple[Integers, Integers]:
-        begun = np.repeat(np.arange(len(self.files)), np.diff(self.edges))
-        size, count, cuts = len(self.starts), len(places[0]), len(self.cuts)
-        # A transaction begins before what happens at the same position.
-        before = np.full(size, -2)
-        columns = [
-            np.concatenate(parts)
-            for parts in (
-                (begun, self.cuts[:, 0], places[0]),
-                (self.starts, self.cuts[:, 1], places[1]),
-                (before, self.cuts[:, 2], places[2]),
-                (before, self.cuts[:, 3], places[3]),
-            )
-        ]
+        cuts = len(self.cuts)
+        columns = [np.concatenate([self.cuts[:, i], places[i]]) for i in range(len(places))]
         order = np.lexsort(columns[::-1])
-        is_cut = order < size + cuts
-        stretch = np.cumsum(is_cut)
-        first = np.maximum.accumulate(np.where(is_cut, np.arange(len(order)), 0))
+        begun = self._begun(*columns[:2])  # before what happens at the same position
+        stretch = np.cumsum(order < cuts) + begun[order]
+        begins = np.flatnonzero(np.diff(stretch, prepend=-1))
+        first = np.repeat(begins, np.diff(begins, append=len(order)))
         found = np.empty(len(order), np.int64)
         found[order] = (stretch << SHIFT) + np.arange(len(order)) - first
-        return found[size + cuts :][:count], found[size : size + cuts]
+        return found[cuts:], found[:cuts]
 
 
 def cuts_of(places: Sequence[tuple[int, int, int, int]]) -> Integers:

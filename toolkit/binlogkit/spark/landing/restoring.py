@@ -7,6 +7,7 @@ follows from the ledger beside it. The logs are not needed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from operator import attrgetter
@@ -111,7 +112,8 @@ class Landing:
         Errors: those of :meth:`changes`; InputError: logs that the ledger knows have not landed;
         UsageError: no log has that name.
         """
-        return LandedStates(self.ledger, self.whole(), table, at).state()
+        landing = self.concerning(table, at)
+        return LandedStates(landing.ledger, landing.whole(), table, at).state()
 
     def diff(self, table: str, a: AtArg, b: AtArg = None) -> TableDifference:
         """What differs in a table between two positions, as ``log.diff()`` tells it; ``b``: the end
@@ -119,7 +121,8 @@ class Landing:
 
         Errors: those of :meth:`state`.
         """
-        return LandedStates(self.ledger, self.whole(), table, a, then=[b]).difference()
+        landing = self.concerning(table, a, b)
+        return LandedStates(landing.ledger, landing.whole(), table, a, then=[b]).difference()
 
     def life(self, table: str, key: Any, *, key_columns: Sequence[str] | None = None) -> RowLife:
         """One row's life, as ``log.life()`` tells it: its changes and the table's DDL between them.
@@ -137,6 +140,15 @@ class Landing:
             value=key,
             key_columns=key_columns,
         )
+
+    def concerning(self, table: str, *points: AtArg) -> Landing:
+        """This landing with the transactions only that the states of a table at some points need.
+        UsageError: no log has that name."""
+        ledger = self.ledger
+        files = [place_in(ledger.files, at)[0] for at in points if at is not None]
+        found = copy(self)
+        found.ledger = ledger.concerning(landed_name(table), files)
+        return found
 
     def whole(self) -> Changes:
         """The changes of tables, each time the same ones read once."""

@@ -24,6 +24,7 @@ from binlogkit.analyses.point_in_time.shared import Shared
 from binlogkit.constants import TableId
 from binlogkit.frames.flat_states import cast_to, flat_schema, flat_states
 from binlogkit.frames.generic import state_rows
+from binlogkit.log.index.transactions import Concerned
 from binlogkit.log.states.forwards import RESTARTED
 from binlogkit.rows.filter_args import AtArg
 from binlogkit.spark.landing.landing_path import LandingPath
@@ -81,6 +82,7 @@ def shared_state(
     All workers must reach the landing, one in a store with credentials in their environment.
     Errors: those of ``landing.state``.
     """
+    landing = landing.concerning(table, at)
     changes = partial(_changes, spark, landing)
     states = LandedStates(landing.ledger, changes, table, at, here=landing.whole())
     here, replayed = states.state(), states.shared[states.name]
@@ -116,7 +118,8 @@ def _changes(
     spark: SparkSession, landing: Landing, names: Sequence[TableId], until: Until | None
 ) -> Shared:
     if len(names) != 1:
-        whole = _Whole(landing.out, tuple(names), landing.ledger.last_expired)
+        ledger = landing.ledger
+        whole = _Whole(landing.out, tuple(names), ledger.last_expired, ledger.concerned)
         return Shared(_tasks(spark, 1), whole, whole.schema(landing))
     (name,) = names
     ledger, last = landing.ledger, _last_version(landing, until)
@@ -221,10 +224,12 @@ class _Whole:
     out: LandingPath
     names: tuple[TableId, ...]
     last_expired: int
+    concerned: Concerned | None
 
     def __call__(self, _: Batches) -> Iterator[pa.RecordBatch]:
         landing = Landing(self.out)
         landing.ledger.last_expired = self.last_expired
+        landing.ledger.concerned = self.concerned
         yield from landing.batches(landing.ordered(self.names))
 
     def schema(self, landing: Landing) -> pa.Schema:
