@@ -1,6 +1,6 @@
 """The Spark source beside ``log.batches()``: seconds of user CPU per part of the work, one core.
 
-    python tests/benchmarks/spark_speed.py LOG [--table DB.T] [--rounds N] [--session]
+    python tests/benchmarks/spark_speed.py LOG [--table DB.T] [--rounds N] [--session | --land DIR]
 
 ``plan``: the walk where a query is planned; ``splits``: what the workers do, one split after the
 other, in this process; ``batches``: a Log over the same rows, with one thread, for comparison. With
@@ -11,12 +11,16 @@ sums up a column. Without ``--table`` the typed scan is of the table with the mo
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import binlogkit as bk
+from binlogkit.spark import land, session
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.splits.decode import decode, scan_schema
 from binlogkit.spark.splits.plan import SplitPlan, make_plan
@@ -48,14 +52,47 @@ def splits_rows(plan: SplitPlan) -> int:
 
 def in_session(log: str, options: dict[str, str]) -> None:
     """Read with real workers."""
-    from binlogkit.spark import session
-
     spark = session(master="local[2]", memory="2g")
     for _ in range(2):
         start = time.monotonic()
         frame = spark.read.format("binlog").options(**options).load(log)
         rows = frame.selectExpr("count(*)", "sum(pos)").collect()[0][0]
         line(f"session, {frame.rdd.getNumPartitions()} splits", rows, time.monotonic() - start)
+    spark.stop()
+
+
+def family_seconds() -> float:
+    """CPU seconds of this process and all below it, alive or not."""
+    spent, children = dict[int, int](), dict[int, list[int]]()
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            facts = status.read_text().rpartition(")")[2].split()
+            number = int(status.parent.name)
+            spent[number] = sum(map(int, facts[11:15]))  # proc_pid_stat(5): utime to cstime
+            children.setdefault(int(facts[1]), []).append(number)
+    found, waiting = 0, [os.getpid()]
+    while waiting:
+        found += spent[(one := waiting.pop())]
+        waiting += children.get(one, ())
+    return found / os.sysconf("SC_CLK_TCK")
+
+
+def landings(log: Path, out: Path) -> None:
+    """Land a log by one process, and by Spark."""
+    logs = sorted(log.iterdir()) if log.is_dir() else [log]
+
+    def landed(name: str, engine: Any) -> None:
+        before = family_seconds()
+        rows = sum(land(engine, logs, out / name).rows.values())
+        line(name, rows, family_seconds() - before)
+
+    landed("one process", None)
+    before = family_seconds()
+    spark = session(master="local[2]", memory="2g")
+    spark.range(10).count()
+    line("session", 0, family_seconds() - before)
+    for name in ("first", "second"):
+        landed(f"Spark, {name}", spark)
     spark.stop()
 
 
@@ -67,7 +104,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--generic", action="store_true", help="the generic rows, too")
     parser.add_argument("--session", action="store_true")
+    parser.add_argument("--land", type=Path, metavar="DIR", help="a new folder")
     given = parser.parse_args()
+    if given.land:
+        landings(Path(given.log), given.land)
+        return
     table: Any = given.table
     table = table or bk.open(given.log).tables().groupby(["db", "table"]).size().idxmax()
     table = table if isinstance(table, str) else ".".join(table)
