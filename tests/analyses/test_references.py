@@ -28,13 +28,23 @@ def found(*tables: TableDefinition) -> list[tuple[tuple[str, ...], tuple[str, ..
 def test_the_columns_that_a_key_names() -> None:
     one = child("a", "b", referenced=("x", "y"))
     told = Reference(("shop", "c"), ("a", "b"), ("shop", "p"), ("x", "y"), "CASCADE", "NO ACTION")
-    assert references([one]) == references([one, parent("id")]) == (told,)
+    assert references([one]) == references([one, parent("x")]) == (told,)
     assert told.cascades
 
 
 def test_without_names_they_are_the_parent_s_primary_key() -> None:
     assert found(parent("id"), child("a")) == [(("a",), ("id",))]
     assert found(parent("id"), child("a", db="other")) == []
+
+
+def test_columns_that_several_rows_of_the_parent_may_share() -> None:
+    """Those that hold no whole key: a key's beginning is none."""
+    one, keyless = child("a", referenced=("ID",)), TableDefinition("shop", "p", ())
+    unique = replace(keyless, unique_keys=(("n",), ("Id",)))
+    parents = (parent("id"), unique, parent("id", "n"), keyless,
+               replace(unique, partial_keys=((1, (3,)),)))  # fmt: skip
+    shared = [key.shared for of in parents for key in references([one, of])]
+    assert shared == [False, False, True, True, True]
 
 
 @pytest.mark.parametrize("key", [(), ("x", "y")])

@@ -18,6 +18,11 @@ OFF, ON = (f"SET foreign_key_checks = {number}" for number in (0, 1))
 SELF = "CREATE TABLE s (id INT PRIMARY KEY, up INT{}, v INT, FOREIGN KEY (up) REFERENCES s (id){})"
 PARENT = "CREATE TABLE p (id INT PRIMARY KEY)"
 CHILD = "CREATE TABLE c (id INT PRIMARY KEY, up INT, FOREIGN KEY (up) REFERENCES p (id){})"
+SHARED = (
+    "SET @n = 0 /*!80400, restrict_fk_on_non_standard_key = 0 */",
+    "CREATE TABLE s (id INT, n INT, up INT, PRIMARY KEY (id, n), FOREIGN KEY (up) REFERENCES s "
+    "(id){})",
+)
 ORPHAN = (OFF, "INSERT INTO c VALUES (2, 5)", ON)
 #: What there is, and what is done and undone.
 CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -68,6 +73,16 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (PARENT, CHILD.format(" ON DELETE CASCADE"), "INSERT INTO p VALUES (1)",
          "INSERT INTO c VALUES (1, 1)"),
         (OFF, "DELETE FROM p", ON, "INSERT INTO p VALUES (1)"),
+    ),
+    "a row whose value others have": (
+        (SHARED[0], SHARED[1].format(""),
+         "INSERT INTO s VALUES (1, 1, NULL), (5, 1, 1), (3, 1, 5), (7, 2, 5)"),
+        ("INSERT INTO s VALUES (5, 3, 1)", "UPDATE s SET id = 5 WHERE id = 7"),
+    ),
+    "a row whose value others have, ON DELETE SET NULL": (
+        (SHARED[0], SHARED[1].format(" ON DELETE SET NULL"), "INSERT INTO s VALUES (2, 1, NULL)"),
+        ("UPDATE s SET id = 5", "INSERT INTO s VALUES (2, 2, 5), (2, 3, 5)",
+         "INSERT INTO s VALUES (5, 2, 2)"),
     ),
 }  # fmt: skip
 

@@ -16,7 +16,8 @@ class Reference:
     """Rows of ``child`` refer by ``columns`` to rows of ``parent`` by ``referenced``, as many.
 
     ``on_delete``, ``on_update``: as of :class:`binlogkit.rows.schema.ForeignKey`; ``rows``: how
-    many rows may refer to one that a statement changes.
+    many rows may refer to one that a statement changes; ``shared``: whether several rows of the
+    parent may have the same values there.
     """
 
     child: TableId
@@ -26,6 +27,7 @@ class Reference:
     on_delete: str = NO_ACTION
     on_update: str = NO_ACTION
     rows: int = 0
+    shared: bool = False
 
     @property
     def cascades(self) -> bool:
@@ -58,8 +60,11 @@ def references(definitions: Iterable[TableDefinition]) -> tuple[Reference, ...]:
                 key = key.spelled_by(tables[parent].columns)
             referenced = key.referenced or tuple(_key(tables.get(parent)))
             if referenced and len(referenced) == len(key.columns):
-                actions = key.on_delete, key.on_update
-                found.append(Reference(name, key.columns, parent, referenced, *actions))
+                shared = _shared(tables.get(parent), referenced)
+                found.append(
+                    Reference(name, key.columns, parent, referenced, key.on_delete, key.on_update,
+                              shared=shared)
+                )  # fmt: skip
     return tuple(found)
 
 
@@ -96,6 +101,16 @@ def acting(keys: Iterable[Reference]) -> dict[TableId, list[Reference]]:
     for key in found:
         by_parent.setdefault(key.parent, []).append(key)
     return by_parent
+
+
+def _shared(table: TableDefinition | None, columns: Iterable[str]) -> bool:
+    """Whether no key keeps several rows of a table from having the same values in some columns."""
+    if table is None:
+        return False
+    partial = dict(table.partial_keys)
+    keys = [table.primary_key, *table.unique_keys]
+    whole = [set(map(str.lower, key)) for n, key in enumerate(keys, -1) if key and n not in partial]
+    return not any(key <= set(map(str.lower, columns)) for key in whole)
 
 
 def _key(table: TableDefinition | None) -> Sequence[str]:

@@ -158,6 +158,7 @@ class Unchecked:
             every = np.ones(len(made.seqs), np.bool_)
             touched = every if made.kind == "delete" else _any(made.set, key.referenced, every)
             needed = touched & self._known(key, made.old, key.referenced, made.seqs)
+            needed |= touched & key.shared
             own = key.child == key.parent and key.on_delete == NO_ACTION
             if own and made.kind == "delete":
                 needed |= _same(cells, _cells(made.old, key.columns), every)
