@@ -117,8 +117,10 @@ class History:
 
     def _connect(self) -> None:
         self.session = self.another(init_command=self.settings)
+        # With checks no table opens whose foreign key joins unlike columns (made without checks).
         self.observer = self.another(
-            init_command="SET time_zone = '+00:00', sql_mode = '', sql_log_bin = 1"
+            init_command="SET time_zone = '+00:00', sql_mode = '', sql_log_bin = 1, "
+            "foreign_key_checks = 0"
         )
 
     def another(self, **how: Any) -> pymysql.connections.Connection[Any]:
