@@ -24,6 +24,8 @@ from binlogkit.analyses.undoing.advice import Refusals, kind_of
          "the value of a before the change is not in the image", "from the table's creation"),
         ("not in the image: a, b", "not in the image", "from the table's creation"),
         ("no column changes", "no column changes", "nothing to do"),
+        ("another row has its value of a, b, UNIQUE since (b.1 at 4)",
+         "another row has its value of a, b, UNIQUE since", "drop the key"),
         ("no key, and not compared:", "no key, and not compared", None),
         ("a value of a is odd (a\nb)", "a value of a is odd", None),
         ("column a was converted later (b.1 at 4)", "column a was converted later", None),

@@ -76,6 +76,46 @@ def test_a_null_of_a_column_that_takes_none_since(
     assert story.run("SELECT * FROM n") == [(2, 2)]
 
 
+@pytest.mark.parametrize("key", ["PRIMARY KEY (id)", "KEY (x)"])
+@pytest.mark.parametrize(
+    "later",
+    [
+        "ALTER TABLE d ADD UNIQUE (v)",
+        "CREATE UNIQUE INDEX i ON d (v(1), x)",
+        "RENAME TABLE d TO e; ALTER TABLE e CHANGE v w VARCHAR(9), ADD UNIQUE (w); "
+        "RENAME TABLE e TO d",
+        "ALTER TABLE d ADD UNIQUE (v); ALTER TABLE d CHANGE v w VARCHAR(9)",
+    ],
+)
+@pytest.mark.sampled(4, 24)
+@pytest.mark.gate(2)
+def test_a_value_that_is_unique_since(server: Server, later: str, key: str, tmp_path: Path) -> None:
+    """Another row has it, which no change touched, or which only a later statement would free."""
+    story = Story(server, tmp_path, "doubled")
+    story.run(
+        f"CREATE TABLE d (id INT, v VARCHAR(9) COLLATE utf8mb4_general_ci, x INT, {key}) "
+        "DEFAULT CHARSET utf8mb4",
+        "INSERT INTO d VALUES (1, 'a', 7), (2, 'A', 7), (3, 'b', 7), (4, NULL, 7), (5, NULL, 7)",
+    )  # fmt: skip
+    story.mark()
+    story.run(
+        "UPDATE d SET v = 'c' WHERE id = 1",
+        "INSERT INTO d VALUES (6, 'B', 7)",
+        "UPDATE d SET v = 'e' WHERE id = 3",
+        "UPDATE d SET v = 'f' WHERE id = 4",
+        "DELETE FROM d WHERE id = 5",
+        *later.split("; "),
+    )
+    plans = story.log().undo(start_position=story.pos)
+    reasons = [str(plan["refused"]).split(" of ")[0] for plan in plans]
+    twice = "another row has its value"
+    assert reasons == ["None", "None", twice, "None", twice]
+    verdict = story.undo()
+    assert verdict[-1] == "committed 3 statements; 2 changes were refused and not carried out"
+    rows = [(1, "c"), (2, "A"), (3, "e"), (4, None), (5, None)]
+    assert [row[:2] for row in story.run("SELECT * FROM d ORDER BY id")] == rows
+
+
 def test_a_transaction_is_refused_as_a_whole(server: Server, tmp_path: Path) -> None:
     """Where transactions are units, so is what depends on them."""
     story = Story(server, tmp_path, "whole")

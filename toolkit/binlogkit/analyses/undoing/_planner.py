@@ -111,7 +111,8 @@ class Planner:
     delete other rows unseen; ``blocked``: the changes that others depend on; ``unlabelled``: ENUM
     columns without an empty label; ``followed``: rows that are to go back with the table's;
     ``unchecked``: the foreign keys that the server must not check for some statements; ``filled``:
-    columns that are NOT NULL in the end.
+    columns that are NOT NULL in the end; ``twice``: by ``seq`` why statements would break a UNIQUE
+    key (unique_since.py).
     """
 
     facts: Facts
@@ -126,6 +127,7 @@ class Planner:
     followed: Followed = field(default_factory=Followed)
     unchecked: Unchecked = field(default_factory=Unchecked)
     filled: Container[str] = ()
+    twice: Mapping[int, str] = field(default_factory=dict)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The plans of a batch as a frame."""
@@ -193,6 +195,8 @@ class Planner:
                 )
         if self.followed.lost:
             reasons.add(every, self.followed.reasons(seqs))
+        if self.twice:
+            reasons.add(every, pa.array(map(self.twice.get, seqs.tolist()), pa.string()))
         last, known = dict[str, Cells](), dict[str, Mask]()
         if self.blocked is not None:
             last, known = self.blocked.stands(batch, after)

@@ -37,6 +37,10 @@ _ADVICE = tuple(
             "give the definitions with --schema FILE.sql or --schema-from DSN",
         ),
         (
+            r"another row has its value of .+, UNIQUE since",
+            "change that row, or drop the key, before the script is made",
+        ),
+        (
             r"a change that belongs to it is refused",
             "see what the others are refused or skipped for",
         ),

@@ -107,6 +107,7 @@ def pieces(
     definitions: Sequence[TableDefinition] = (),
     off: Callable[[Integers], Flags] | None = None,
     there: Before | None = None,
+    twice: Mapping[int, str] | None = None,
     backwards: bool,
 ) -> list[Piece]:
     """The input for the plans of a whole log, for undo or redo.
@@ -119,7 +120,8 @@ def pieces(
     the statements; ``followed``: rows that went by them with the changes; ``blocked``: the changes
     that later ones depend on; ``definitions``: of the tables, a table's last one counts; ``off``:
     which changes, by ``seq``, were made with foreign_key_checks off; ``there``: see
-    :class:`.unchecked.Unchecked`; the rest as for :func:`undo`.
+    :class:`.unchecked.Unchecked`; ``twice``: see :class:`._planner.Planner`; the rest as for
+    :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     happened = read_boundaries(boundaries)
@@ -143,6 +145,7 @@ def pieces(
         planner = Planner(
             facts.since(fate), part.schema, backwards, outcomes, fate, child, parents.get(name, ()),
             blocked, no_empty.get(name, ()), followed, unchecked, filled.get(name, ()),
+            twice or {},
         )  # fmt: skip
         found.append(Piece(part, planner.columns))
     found.append(_refused(refused, backwards))

@@ -55,7 +55,7 @@ class Others:
         self._columns = [b for b in boundaries if b.alteration and b.alteration.renamed]
         self._ledgers = transactions, statements
         self._read: list[pa.RecordBatch] | None = None
-        self._gaps = False
+        self._gaps = self._with_below = False
 
     def dependences(
         self,
@@ -121,7 +121,7 @@ class Others:
 
     def below(self, overwritten: Integers, chosen: Sequence[pa.RecordBatch]) -> bool:
         """Add what foreign keys did to the rows of some chosen changes with other changes, without
-        being logged; whether there is any."""
+        being logged; whether there is any that was not there."""
         from binlogkit.log.undoing.cascaded import went_later
 
         children = {key.child for key in self._keys() if self._struck and key.cascades}
@@ -130,13 +130,13 @@ class Others:
             for batch in chosen
             if len(seqs := np.intersect1d(batch["seq"], overwritten))
         }
-        if self._read is None or children.isdisjoint(tables):
+        if self._read is None or self._with_below or children.isdisjoint(tables):
             return False
         read = self._read
         found = went_later(
             self._log, children & tables, read, self._wanted.sources, self._boundaries
         )
-        self._read = [*read, *map(self._marked, found)]
+        self._read, self._with_below = [*read, *map(self._marked, found)], True
         return bool(found)
 
     def changes(self, seqs: Integers) -> list[pa.RecordBatch]:

@@ -1,4 +1,5 @@
-"""What there was before changes by foreign keys: rows to refer to, and rows that refer.
+"""What there was before changes by foreign keys: rows to refer to, and rows that refer; and what
+there is in the end.
 
 A row that went, and referred to nothing, may do so again. So may one that referred to nothing
 before the row came to which it refers.
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.references import Reference
     from binlogkit.analyses.undoing.unchecked import Before, Values
     from binlogkit.log.streams import Streams
+    from binlogkit.rows.schema import TableDefinition
 
 _PLACES = 32  # events before which rows are asked for
 _Place = tuple[str, int]
@@ -120,6 +122,23 @@ class _Rows:
             state = self._states.at(self._points[place], written_table_name(*name))
             self._known[name, place] = state.rows if state.rows_determined else None
         return self._known[name, place]
+
+
+def rows_now(
+    log: Streams, tables: Iterable[TableId], sources: frozenset[str]
+) -> dict[TableId, tuple[TableDefinition, pa.Table]]:
+    """The definitions and rows that tables have in the end, where the log determines them."""
+    names = {name: written_table_name(*name) for name in tables}
+    if not names:
+        return {}
+    point = Point(log, {})
+    states = States(log, sorted(names.values()), [point], {"source": sorted(sources)})
+    found = ((name, states.at(point, text)) for name, text in names.items())
+    return {
+        name: (state.definition, state.rows)
+        for name, state in found
+        if state.rows_determined and state.definition is not None
+    }
 
 
 def named_then(

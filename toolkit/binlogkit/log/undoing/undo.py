@@ -15,7 +15,7 @@ from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.reading import among_events
 from binlogkit.log.undoing.cascaded import Children, written_below
 from binlogkit.log.undoing.dependents import Others
-from binlogkit.log.undoing.orphans import rows_before
+from binlogkit.log.undoing.orphans import rows_before, rows_now
 from binlogkit.log.undoing.sentences import chosen, definition_lines, dependent
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters, TableName, parse_table_name
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.codes import Flags, Integers
     from binlogkit.analyses.references import Reference
+    from binlogkit.analyses.undoing.dependents.found import Dependences
+    from binlogkit.analyses.undoing.plans import Piece
     from binlogkit.analyses.undoing.unchecked import Before
     from binlogkit.log.streams import Streams
     from binlogkit.log.undoing.plans import LogPlans, Undo
@@ -193,15 +195,13 @@ class Selection:
         ``mode``: what to do if others depend on them; ``made_again``: dropped tables that exist
         again, without rows.
         """
-        import numpy as np
         import pyarrow as pa
         import pyarrow.compute as pc
 
         from binlogkit.analyses.point_in_time import read_boundaries
-        from binlogkit.analyses.undoing.blocked import MODES, NONE, Blocked, staying
-        from binlogkit.analyses.undoing.dependents.found import Dependences
-        from binlogkit.analyses.undoing.plans import Plans
+        from binlogkit.analyses.undoing.blocked import MODES
         from binlogkit.analyses.undoing.undo import pieces
+        from binlogkit.analyses.undoing.unique_since import broken, unique_since
         from binlogkit.log.undoing.plans import Undo
 
         if mode not in MODES:
@@ -255,6 +255,50 @@ class Selection:
             off=self._unordered(gone),
             there=self._before(children.changes, events) if cascade else None,
         )
+        last = list(_refused(kept, wanted, events))
+        since = unique_since(
+            events, min((c["seq"][0].as_py() for c in changes if c.num_rows), default=0)
+        )
+        twice, ends = dict[int, str](), None
+        while True:
+            parts, settled = self._settled(
+                mode, others, children, found, partial(make, twice=twice), last
+            )
+            made = Undo(parts, backwards=True)
+            if ends is None:
+                ends = rows_now(log, since.keys() & made.tables, wanted.sources)
+            more = broken(made, since, ends)
+            if not more:
+                break
+            twice |= more
+        drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
+        made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
+        made.dependences, made.log, made.version = settled, log, self.version
+        made.mode = mode
+        made.known = self._references
+        made.later = dependent(settled, mode, first if mode == "cascade" else None)
+        return made
+
+    def _settled(
+        self,
+        mode: str,
+        others: Others,
+        children: Children,
+        found: Dependences,
+        make: Callable[..., list[Piece]],
+        refused: list[dict[str, Any]],
+    ) -> tuple[list[Piece], Dependences]:
+        """The plans with what is refused because later changes depend on it and stay, and these.
+
+        ``found``: what depends on the changes if all are undone; ``make``: makes their plans;
+        ``refused``: what else has no plan.
+        """
+        import numpy as np
+
+        from binlogkit.analyses.undoing.blocked import NONE, Blocked, staying
+        from binlogkit.analyses.undoing.dependents.found import Dependences
+        from binlogkit.analyses.undoing.plans import Plans
+
         merge = mode == "merge"
         # What is skipped because of a text takes its transaction along, as what is refused does.
         alone = Blocked.of(
@@ -262,8 +306,8 @@ class Selection:
         )
         if mode == "force":
             alone = replace(alone, overwritten=found.overwritten)
-        first_made = make(blocked=alone)
-        stay = staying(Plans(first_made, backwards=True), whole=self._by_transaction and not merge)
+        first = Plans(make(blocked=alone), backwards=True)
+        stay = staying(first, whole=self._by_transaction and not merge)
         if merge:  # those are found again, with the reason
             stay = np.setdiff1d(stay, found.conflicting)
         if len(stay):
@@ -274,14 +318,7 @@ class Selection:
         if mode == "force":  # what stays has the same reason again
             again = np.intersect1d(alone.overwritten, stay)
             blocked = replace(blocked, overwritten=np.union1d(blocked.overwritten, again))
-        made = Undo(make(_refused(kept, wanted, events), blocked=blocked), backwards=True)
-        drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
-        made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
-        made.dependences, made.log, made.version = found, log, self.version
-        made.mode = mode
-        made.known = self._references
-        made.later = dependent(found, mode, first if mode == "cascade" else None)
-        return made
+        return make(refused, blocked=blocked), found
 
 
 def _touched(log: Streams, wanted: Filters) -> pa.Array:
