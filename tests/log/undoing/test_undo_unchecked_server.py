@@ -170,16 +170,35 @@ def test_an_orphan_that_is_not_known(server: Server, tmp_path: Path) -> None:
     assert story.undo()[-1] == "committed"
 
 
-def test_a_parent_that_was_emptied(server: Server, tmp_path: Path) -> None:
+TEXT, ROWS = (f"SET binlog_format = {name}" for name in ("STATEMENT", "ROW"))
+
+
+@pytest.mark.parametrize("emptied", [(OFF, "TRUNCATE p", ON), (TEXT, "DELETE FROM p", ROWS)])
+@pytest.mark.gate(2)
+def test_a_parent_that_was_emptied(
+    server: Server, emptied: tuple[str, ...], tmp_path: Path
+) -> None:
     """A row would refer again to one that is gone: the script says so."""
     story = Story(server, tmp_path, "emptied")
     story.run(PARENT, CHILD.format(""), "INSERT INTO p VALUES (1)", "INSERT INTO c VALUES (1, 1)")
     story.mark()
-    story.run("UPDATE c SET up = NULL", OFF, "TRUNCATE p", ON)
+    story.run("UPDATE c SET up = NULL", *emptied)
     gone = "rolled back: foreign keys would refer to rows that are not there"
     assert str(story.undo(table="c")[-1]).startswith(gone)
     story.run("SET sql_log_bin = 0", "INSERT INTO p VALUES (1)")
     assert story.undo(table="c")[-1] == "committed"
+
+
+def test_a_child_that_a_text_wrote(server: Server, tmp_path: Path) -> None:
+    """It may refer to a row that goes: the script says so."""
+    story = Story(server, tmp_path, "written")
+    story.run(PARENT, CHILD.format(""))
+    story.mark()
+    story.run("INSERT INTO p VALUES (5)", TEXT, "INSERT INTO c VALUES (1, 5)", ROWS)
+    gone = "rolled back: foreign keys would refer to rows that are not there"
+    assert str(story.undo(table="p")[-1]).startswith(gone)
+    story.run("SET sql_log_bin = 0", "DELETE FROM c")
+    assert story.undo(table="p")[-1] == "committed"
 
 
 def test_a_key_of_a_row_that_refers_to_nothing_since(server: Server, tmp_path: Path) -> None:

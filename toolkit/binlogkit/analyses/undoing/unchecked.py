@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells, image_cells
+from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.followed import Followed
@@ -90,12 +91,14 @@ class Unchecked:
     """``keys``: the foreign keys at the end; ``values``: by key those that changes with
     foreign_key_checks off wrote or removed in its child, or removed in its parent, each with the
     ``seq`` of the first; ``before``: what there was before the changes, where rows may dangle;
-    ``emptied``: the tables that were emptied or dropped, each with the last ``seq``."""
+    ``emptied``: the tables that were emptied or dropped, or written by statements that are logged
+    as text, each with the last ``seq``; ``texts``: those that were written so."""
 
     keys: Sequence[Reference] = ()
     values: Mapping[Reference, Mapping[tuple[Any, ...], int]] = field(default_factory=dict)
     before: Before | None = None
     emptied: Mapping[TableId, int] = field(default_factory=dict)
+    texts: Mapping[TableId, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -104,9 +107,13 @@ class Unchecked:
         keys: Sequence[Reference],
         off: Callable[[Integers], Flags] | None,
         before: Before | None = None,
-        emptied: Mapping[TableId, int] | None = None,
+        boundaries: Sequence[Boundary] = (),
     ) -> Unchecked:
         """``off``: which changes, by ``seq``, were made with foreign_key_checks off."""
+        texts = {b.name: b.seq for b in boundaries if b.action == "statement_write"}
+        emptied = {
+            b.name: b.seq for b in boundaries if b.action in ("truncate", "drop", "statement_write")
+        }
         values: dict[Reference, dict[tuple[Any, ...], int]] = {}
         for batch in changes if keys and off is not None else ():
             name = table_of(batch)
@@ -130,7 +137,7 @@ class Unchecked:
                     for value, seq in rows:
                         if value is not None:
                             told[value] = min(seq, told.get(value, seq))
-        return cls(keys, values, before, emptied or {})
+        return cls(keys, values, before, emptied, texts)
 
     def checks(self, made: Statements, followed: Followed) -> list[tuple[Check, Mask]]:
         """What the script must check in the end, of which statements; the others the server
@@ -165,7 +172,7 @@ class Unchecked:
             stand = _all(made.where, cells, every)
             orphans, unsure = self._orphans(key, made, touched)
             if (key.on_delete if made.kind == "delete" else key.on_update) == NO_ACTION:
-                needed |= unsure
+                needed |= unsure | (touched & (made.seqs < self.texts.get(key.child, -1)))
             for count in np.unique(orphans).tolist():
                 rows = orphans == count
                 needs = (needed | (count > 0)) & touched & rows

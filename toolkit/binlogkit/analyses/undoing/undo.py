@@ -137,8 +137,7 @@ def pieces(
         for batch in batches
         for part, fate in later.parts(_happened(batch.select(_NEEDED), undone))
     ]
-    emptied = {b.name: b.seq for b in happened if b.action in ("truncate", "drop")}
-    unchecked = Unchecked.of([part for _, part, _ in parts], keys, off, there, emptied)
+    unchecked = Unchecked.of([part for _, part, _ in parts], keys, off, there, happened)
     found = list[Piece]()
     for child, part, fate in parts:
         facts, name = Facts.of(part.schema, None), _table(part)
