@@ -136,6 +136,35 @@ def test_a_transaction_is_refused_as_a_whole(server: Server, tmp_path: Path) -> 
     assert story.run("SELECT v, w FROM t WHERE id < 3 ORDER BY id") == [(9, 1), (9, 2)]
 
 
+@pytest.mark.parametrize("units", [False, True])
+@pytest.mark.gate(1)
+def test_cascade_leaves_what_depends_on_refused_changes(
+    server: Server, units: bool, tmp_path: Path
+) -> None:
+    """A row that does not come back, and one that gave up a value to a row that stays."""
+    story = Story(server, tmp_path, "stays")
+    story.run(*TABLES, "INSERT INTO u VALUES (3, 3, 'a')")
+    story.mark()
+    story.run("UPDATE t SET v = 9 WHERE id = 1", "UPDATE u SET code = 4 WHERE id = 3",
+              "DELETE FROM u WHERE id = 1")  # fmt: skip
+    stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
+    story.run("UPDATE t SET v = 8 WHERE id = 1", "INSERT INTO u VALUES (1, 5, 'a')",
+              "BEGIN", "DELETE FROM u WHERE id = 1", "INSERT INTO u VALUES (4, 3, 'a')", "COMMIT",
+              "SET sql_mode = ''", "UPDATE u SET e = 'zzz' WHERE id = 4", "DELETE FROM u WHERE id "
+              "= 4", "INSERT INTO u VALUES (5, 5, 'a')")  # fmt: skip
+    rows = story.run("SELECT * FROM u ORDER BY id")
+    made = story.log().undo(
+        start_position=story.pos, stop_position=stop, mode="cascade", by_transaction=units
+    )
+    assert [bool(plan["refused"]) for plan in made] == [False, True, True, False]
+    assert "1 later change depends on the chosen ones (1 same row): undone as well" in made.later
+    assert carried_out(story, made)[-1] == (
+        "committed 2 statements; 2 changes were refused and not carried out"
+    )
+    assert story.run("SELECT * FROM u ORDER BY id") == rows
+    assert story.run("SELECT v FROM t WHERE id = 1") == [(1,)]
+
+
 @pytest.mark.parametrize("mode", ["refuse", "skip", "cascade", "force"])
 @pytest.mark.gate(1)
 def test_a_transaction_that_a_text_wrote_to_later(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
 
 _INNODB = "INNODB"
+_NONE: Integers = np.zeros(0, np.int64)
 
 
 class Others:
@@ -61,7 +62,7 @@ class Others:
         self,
         chosen: Sequence[pa.RecordBatch],
         went: Sequence[pa.RecordBatch],
-        stay: Integers | None = None,
+        stay: Integers = _NONE,
     ) -> Dependences:
         """What depends on the changes. The changes have whole rows as far as known and may include
         unlogged ones (``went``). ``stay``: by ``seq``, those that are not undone."""
@@ -77,7 +78,7 @@ class Others:
         if self._read is None:
             self._read = list(self._others(keys, [*own, *went], seqs))
         rest = [_without(batch, seqs) for batch in self._read]
-        if stay is None and not any(batch.num_rows for batch in rest):
+        if not (len(stay) or any(batch.num_rows for batch in rest)):
             return Dependences.none()
         marked = [self._marked(batch) for batch in went if batch.num_rows]
         met = [*own, *marked, *rest]
@@ -88,7 +89,7 @@ class Others:
             for b in self._boundaries
             if b.action == "create" and not b.conditional
         }
-        back = np.setdiff1d(seqs, () if stay is None else stay)
+        back = np.setdiff1d(seqs, stay)
         return dependences(
             Gathered(named, self._definitions), keys, back,
             struck=self._struck, complete=frozenset() if self._gaps else frozenset(begun),

@@ -195,11 +195,12 @@ class Selection:
         ``mode``: what to do if others depend on them; ``made_again``: dropped tables that exist
         again, without rows.
         """
+        import numpy as np
         import pyarrow as pa
         import pyarrow.compute as pc
 
         from binlogkit.analyses.point_in_time import read_boundaries
-        from binlogkit.analyses.undoing.blocked import MODES
+        from binlogkit.analyses.undoing.blocked import MODES, NONE, staying
         from binlogkit.analyses.undoing.undo import pieces
         from binlogkit.analyses.undoing.unique_since import broken, unique_since
         from binlogkit.log.undoing.plans import Undo
@@ -226,57 +227,63 @@ class Selection:
             log, wanted, definitions, events, outcomes, texts,
             struck=cascade, by_transaction=self._by_transaction, merge=mode == "merge",
         )  # fmt: skip
-        changes, first = self.changes, None
-        while True:
+        first_seq = min((c["seq"][0].as_py() for c in self.changes if c.num_rows), default=0)
+        since = unique_since(events, first_seq)
+
+        def planned(changes: list[pa.RecordBatch]) -> tuple[Children, Callable[..., list[Piece]]]:
+            """The completed changes, and what makes their plans."""
             children = Children(
                 log, changes, definitions, wanted.sources, cascade=cascade,
                 references=self._references, boundaries=events, truncated=emptied,
             )  # fmt: skip
-            found = others.dependences(children.changes, children.unlogged)
-            first = first or found
-            if mode != "cascade" or not len(found.dependent):
-                break
-            changes = [*changes, *others.changes(found.dependent)]
-        restored = pa.array(sorted(children.restored), pa.int64())
-        kept = self._happened.filter(pc.invert(pc.is_in(self._happened["seq"], restored)))
-        make = partial(
-            pieces,
-            children.changes,
-            transactions=outcomes,
-            statements=texts,
-            boundaries=sorted(
-                [*children.boundaries, *written_below(events, definitions)], key=attrgetter("seq")
-            ),
-            backwards=True,
-            unknown_children=children.unknown,
-            referring=self._references if cascade else (),
-            followed=children.followed,
-            definitions=definitions,
-            off=self._unordered(gone),
-            there=self._before(children.changes, events) if cascade else None,
-        )
-        last = list(_refused(kept, wanted, events))
-        since = unique_since(
-            events, min((c["seq"][0].as_py() for c in changes if c.num_rows), default=0)
-        )
-        twice, ends = dict[int, str](), None
-        while True:
-            parts, settled = self._settled(
-                mode, others, children, found, partial(make, twice=twice), last
+            below = [*children.boundaries, *written_below(events, definitions)]
+            return children, partial(
+                pieces,
+                children.changes,
+                transactions=outcomes,
+                statements=texts,
+                boundaries=sorted(below, key=attrgetter("seq")),
+                backwards=True,
+                unknown_children=children.unknown,
+                referring=self._references if cascade else (),
+                followed=children.followed,
+                definitions=definitions,
+                off=self._unordered(gone),
+                there=self._before(children.changes, events) if cascade else None,
             )
+
+        twice, stay, ends = dict[int, str](), NONE, None
+        while True:
+            added = list[pa.RecordBatch]()
+            children, make = planned(self.changes)
+            own = [np.asarray(batch["seq"]) for batch in children.changes]
+            found = first = others.dependences(children.changes, children.unlogged, stay)
+            while mode == "cascade" and (more := others.changes(found.dependent)):
+                added += more
+                children, make = planned([*self.changes, *added])
+                found = others.dependences(children.changes, children.unlogged, stay)
+            restored = pa.array(sorted(children.restored), pa.int64())
+            kept = self._happened.filter(pc.invert(pc.is_in(self._happened["seq"], restored)))
+            left = list(_refused(kept, wanted, events))
+            make = partial(make, twice=twice)
+            parts, settled = self._settled(mode, others, children, found, make, left)
             made = Undo(parts, backwards=True)
             if ends is None:
                 ends = rows_now(log, since.keys() & made.tables, wanted.sources)
-            more = broken(made, since, ends)
-            if not more:
+            told, refused = broken(made, since, ends), NONE
+            if added:  # what is refused after all has no later changes undone with it
+                refused = staying(made, whole=self._by_transaction)
+                refused = np.setdiff1d(np.intersect1d(refused, np.concatenate(own)), stay)
+            if not (told or len(refused)):
                 break
-            twice |= more
+            twice, stay = twice | told, np.union1d(stay, refused)
         drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
         made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
         made.dependences, made.log, made.version = settled, log, self.version
         made.mode = mode
         made.known = self._references
-        made.later = dependent(settled, mode, first if mode == "cascade" else None)
+        undone = first.dependents.filter(pa.array(~np.isin(first.dependent, stay)))
+        made.later = dependent(settled, mode, replace(first, dependents=undone) if added else None)
         return made
 
     def _settled(
