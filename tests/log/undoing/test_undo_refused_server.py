@@ -136,6 +136,17 @@ def test_a_transaction_is_refused_as_a_whole(server: Server, tmp_path: Path) -> 
     assert story.run("SELECT v, w FROM t WHERE id < 3 ORDER BY id") == [(9, 1), (9, 2)]
 
 
+def test_a_unique_key_of_a_table_that_has_no_rows_left(server: Server, tmp_path: Path) -> None:
+    """All come back but the second of two."""
+    story = Story(server, tmp_path, "none_left")
+    story.run("CREATE TABLE d (id INT PRIMARY KEY, v INT)", "INSERT INTO d VALUES (1, 1), (2, 1)")
+    story.mark()
+    story.run("DELETE FROM d", "ALTER TABLE d ADD UNIQUE (v)")
+    verdict = story.undo()[-1]
+    assert verdict == "committed 1 statement; 1 change was refused and not carried out"
+    assert story.run("SELECT * FROM d") == [(2, 1)]
+
+
 @pytest.mark.parametrize("units", [False, True])
 @pytest.mark.gate(1)
 def test_cascade_leaves_what_depends_on_refused_changes(
@@ -146,7 +157,8 @@ def test_cascade_leaves_what_depends_on_refused_changes(
     story.run(*TABLES, "INSERT INTO u VALUES (3, 3, 'a')")
     story.mark()
     story.run("UPDATE t SET v = 9 WHERE id = 1", "UPDATE u SET code = 4 WHERE id = 3",
-              "DELETE FROM u WHERE id = 1")  # fmt: skip
+              "DELETE FROM u WHERE id = 1", "SET binlog_format = STATEMENT",
+              "DELETE FROM bare WHERE v = 1", "SET binlog_format = ROW")  # fmt: skip
     stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
     story.run("UPDATE t SET v = 8 WHERE id = 1", "INSERT INTO u VALUES (1, 5, 'a')",
               "BEGIN", "DELETE FROM u WHERE id = 1", "INSERT INTO u VALUES (4, 3, 'a')", "COMMIT",
@@ -156,10 +168,10 @@ def test_cascade_leaves_what_depends_on_refused_changes(
     made = story.log().undo(
         start_position=story.pos, stop_position=stop, mode="cascade", by_transaction=units
     )
-    assert [bool(plan["refused"]) for plan in made] == [False, True, True, False]
+    assert [bool(plan["refused"]) for plan in made] == [False, True, True, True, False]
     assert "1 later change depends on the chosen ones (1 same row): undone as well" in made.later
     assert carried_out(story, made)[-1] == (
-        "committed 2 statements; 2 changes were refused and not carried out"
+        "committed 2 statements; 3 changes were refused and not carried out"
     )
     assert story.run("SELECT * FROM u ORDER BY id") == rows
     assert story.run("SELECT v FROM t WHERE id = 1") == [(1,)]

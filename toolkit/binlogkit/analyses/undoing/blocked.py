@@ -128,8 +128,10 @@ def staying(plans: Plans, *, whole: bool) -> Integers:
             if made.skipped is not None:  # on request: that says by itself what else stays
                 refused = pc.and_not(refused, pa.array(made.skipped))
             if whole or pc.any(refused).as_py():
-                tx = made.changes["tx"].fill_null(-1)
-                parts.append((np.asarray(made.changes["seq"]), np.asarray(tx), np.asarray(refused)))
+                seq, tx = np.asarray(made.changes["seq"]), np.full(len(refused), -1)
+                if "tx" in made.changes.schema.names:  # not of what happened to whole tables
+                    tx = np.asarray(made.changes["tx"].fill_null(-1))
+                parts.append((seq, tx, np.asarray(refused)))
     seq, tx, refused = (np.concatenate(column) for column in zip(*parts, strict=True))
     if whole:
         refused = refused | (np.isin(tx, tx[refused]) & (tx >= 0))

@@ -132,6 +132,9 @@ class _Played:
         """The rows of a state that statements concern: those that have a value which one writes or
         looks for."""
         values, unknown = state["values"].combine_chunks(), state["unknown"].combine_chunks()
+        if not {column.name for column in values.type}.issuperset(self._columns):
+            self._lost = state.num_rows > 0  # a state without rows has no columns
+            return
         cells = {c: self._plain(c, values.field(c)) for c in self._columns}
         told = {c: set[Any]() for c in self._columns}
         for step in steps:
