@@ -9,6 +9,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.reports.sql import SqlOptions, script
+from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 from binlogkit_fixtures.servers import Server
 from tests.log.undoing.test_undo_server import Story, carried_out
 from tests.servers import each_server
@@ -292,6 +293,25 @@ def test_a_row_that_lost_its_parent_whose_table_was_renamed_is_refused(
     story.run("INSERT INTO c VALUES (1, 1)", "DELETE FROM p", *later)
     (plan,) = story.log().undo(at=f"{story.name}:{story.pos}")
     assert "a later change depends on it" in str(plan["refused"])
+
+
+def test_a_reference_that_only_the_collation_takes_for_the_parent_s_key(
+    server: Server, tmp_path: Path
+) -> None:
+    """It went along with the parent's row, and would come back as that one is spelled."""
+    story = Story(server, tmp_path, "spelled")
+    text = "VARCHAR(4) CHARACTER SET ascii"
+    story.run(f"CREATE TABLE p (id {text} PRIMARY KEY)", "INSERT INTO p VALUES ('B')",
+              f"CREATE TABLE c (id INT PRIMARY KEY, up {text}, FOREIGN KEY (up) REFERENCES p (id) "
+              "ON UPDATE CASCADE)", "INSERT INTO c VALUES (1, 'b'), (2, 'B')")  # fmt: skip
+    story.mark()
+    story.run("UPDATE p SET id = 'x'")
+    if version_tuple(server.version) < CASCADES_LOGGED:
+        (plan,) = story.log().undo(start_position=story.pos)
+        assert "may have had its value before" in str(plan["refused"])
+        return
+    assert story.undo()[-1] == "committed"
+    assert story.run("SELECT up FROM c ORDER BY id") == [("b",), ("B",)]
 
 
 def test_a_key_in_another_case_to_a_parent_made_before_the_log(

@@ -49,7 +49,8 @@ class Cascaded:
 
     ``by``: the foreign key; ``seqs``: the logged change that caused each; ``before``, ``after``: as
     in Rows.table, of equal length; ``after`` is None if the rows were deleted; ``fields``: the
-    columns; ``key``; ``stayed``: whether other rows may have had the new value before.
+    columns; ``key``; ``stayed``: whether other rows may have had the new value before, or some of
+    these one that only the collation takes for the old one.
     """
 
     at: Cause
@@ -294,6 +295,9 @@ class Cascades:
         if self.done is not None and new is not None:
             there = None if own is None else matches(own, new, collations)
             stayed = there is None or bool(((there >= 0) & ~which).any())
+            if own is not None and action == "CASCADE" and which.any():
+                alike = matches(own, old, None)
+                stayed |= alike is None or bool((which & (alike < 0)).any())
         before, seqs = rows.table.filter(pa.array(which)), struck.seqs[found[which]]
 
         def note(after: pa.Table | None) -> None:
