@@ -177,6 +177,20 @@ def test_cascade_leaves_what_depends_on_refused_changes(
     assert story.run("SELECT v FROM t WHERE id = 1") == [(1,)]
 
 
+def test_cascade_needs_all_that_depends(server: Server, tmp_path: Path) -> None:
+    """One of the later changes cannot be undone: nothing is."""
+    story = Story(server, tmp_path, "needs")
+    story.run(*TABLES)
+    story.mark()
+    story.run("UPDATE u SET code = 4 WHERE id = 2")
+    stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
+    story.run("INSERT INTO u VALUES (4, 2, 'zzz')", "UPDATE u SET code = 5 WHERE id = 2",
+              "DELETE FROM u WHERE id = 4")  # fmt: skip
+    made = story.log().undo(start_position=story.pos, stop_position=stop, mode="cascade")
+    (plan,) = made
+    assert str(plan["refused"]).startswith("a later change depends on it (")
+
+
 @pytest.mark.parametrize("mode", ["refuse", "skip", "cascade", "force"])
 @pytest.mark.gate(1)
 def test_a_transaction_that_a_text_wrote_to_later(

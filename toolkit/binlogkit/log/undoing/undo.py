@@ -262,6 +262,8 @@ class Selection:
                 added += more
                 children, make = planned([*self.changes, *added])
                 found = others.dependences(children.changes, children.unlogged, stay)
+            if len(stay):  # it is refused for what depends on it
+                found = others.dependences(children.changes, children.unlogged)
             restored = pa.array(sorted(children.restored), pa.int64())
             kept = self._happened.filter(pc.invert(pc.is_in(self._happened["seq"], restored)))
             left = list(_refused(kept, wanted, events))
