@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from binlogkit.analyses.references import Reference, acting, references, renamed
+from binlogkit.analyses.point_in_time.boundary import Boundary
+from binlogkit.analyses.point_in_time.structure import Alteration
+from binlogkit.analyses.references import Reference, acting, keys_alone, references, renamed
 from binlogkit.rows.schema import ForeignKey, TableDefinition
 
 
@@ -79,3 +81,27 @@ def test_keys_have_all_names_that_their_tables_got_later() -> None:
     under = {(one.child[1], one.parent[1]) for one in renamed([key], names)}
     assert under == {("c", "p"), ("c", "p2"), ("c2", "p"), ("c2", "p2"), ("c", "p3"), ("c2", "p3")}
     assert renamed([key, key], []) == [key]
+
+
+def alter(seq: int, name: str, *keys: ForeignKey, drop: str = "", **columns: str) -> Boundary:
+    done = Alteration(renamed=columns, foreign=keys, unforeign=frozenset({drop} - {""}))
+    return Boundary(seq, None, "b.1", seq, None, ("shop", name), "alter", None, "", None, done)
+
+
+def other(seq: int, name: str, action: str, new: str | None = None) -> Boundary:
+    new_name = None if new is None else ("shop", new)
+    return Boundary(seq, None, "b.1", seq, None, ("shop", name), action, new_name, "")
+
+
+def test_keys_that_tables_got_which_the_log_does_not_define() -> None:
+    one = ForeignKey(("a",), None, "p", ("id",), "CASCADE", "NO ACTION", "f")
+    bare = ForeignKey(("b",), None, "p", ("id",), "NO ACTION", "NO ACTION")
+    story = [alter(1, "c", one, bare), alter(2, "c", A="x", a="x"), alter(3, "p", id="k"),
+             other(4, "p", "rename", "q"), other(5, "c", "rename", "d")]  # fmt: skip
+    found = [Reference(("shop", "d"), ("x",), ("shop", "q"), ("k",), "CASCADE"),
+             Reference(("shop", "d"), ("b",), ("shop", "q"), ("k",))]  # fmt: skip
+    assert references(keys_alone(story)) == tuple(found)
+    assert references(keys_alone([*story, alter(6, "d", drop="f")])) == (found[1],)
+    assert references(keys_alone([*story, alter(6, "d", drop="c_ibfk_1")])) == (found[0],)
+    assert keys_alone([*story, other(6, "d", "drop")]) == []
+    assert keys_alone([*story, other(6, "", "drop_database")]) == []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.constants import TableId
 from binlogkit.rows.ddl.keys import NO_ACTION
-from binlogkit.rows.schema import TableDefinition
+from binlogkit.rows.schema import ForeignKey, TableDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,41 @@ def acting(keys: Iterable[Reference]) -> dict[TableId, list[Reference]]:
     for key in found:
         by_parent.setdefault(key.parent, []).append(key)
     return by_parent
+
+
+def keys_alone(boundaries: Iterable[Boundary]) -> list[TableDefinition]:
+    """Tables that the log does not define, with the foreign keys that ALTER TABLE gave them: in the
+    end, and without columns."""
+    found: dict[TableId, TableDefinition] = {}
+    for event in boundaries:
+        done, own = event.alteration, found.get(event.name)
+        if event.action in ("create", "drop"):
+            found.pop(event.name, None)
+        elif event.action == "drop_database":
+            found = {name: table for name, table in found.items() if name[0] != event.name[0]}
+        elif event.action == "rename" and event.new_name is not None:
+            found.pop(event.name, None)
+            found |= {} if own is None else {event.new_name: own.renamed(event.new_name)}
+        elif done is not None and event.definition is None:
+            keys = _left(own, done.unforeign, event.renamed)
+            found[event.name] = TableDefinition(*event.name, (), foreign=(*keys, *done.foreign))
+        new, columns = event.new_name or event.name, event.renamed
+        found = {n: table.referring(event.name, new, columns) for n, table in found.items()}
+    return [table for table in found.values() if table.foreign]
+
+
+def _left(
+    table: TableDefinition | None, dropped: Iterable[str], columns: Mapping[str, str]
+) -> list[ForeignKey]:
+    """A table's foreign keys without some, with the new names of its columns. One without a name
+    has InnoDB's: it may be any with such a name."""
+    names = set(dropped)
+    unnamed = any("_ibfk_" in name for name in names)
+    return [
+        replace(key, columns=tuple(columns.get(name.lower(), name) for name in key.columns))
+        for key in (() if table is None else table.foreign)
+        if not (unnamed if key.name is None else key.name.lower() in names)
+    ]
 
 
 def _shared(table: TableDefinition | None, columns: Iterable[str]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from binlogkit.analyses.point_in_time.conversion import (
@@ -15,7 +15,7 @@ from binlogkit.rows.ddl.charsets import UNKNOWN
 from binlogkit.rows.ddl.columns import resolve
 from binlogkit.rows.ddl.session import Session, SqlMode
 from binlogkit.rows.ddl.tokens import read
-from binlogkit.rows.schema import ColumnDefinition, StatementTime, TableDefinition
+from binlogkit.rows.schema import ColumnDefinition, ForeignKey, StatementTime, TableDefinition
 
 Pair = tuple[ColumnDefinition | None, ColumnDefinition | None]
 
@@ -27,7 +27,9 @@ class Alteration:
     ``renamed``: old name -> new name; ``dropped``; ``changed``: columns, by their new names, that
     are redefined, each with its definition before and after, None if not known; ``lost``: columns,
     by their new names, that are recomputed; ``added``: by name;
-    ``mode``: the session's sql_mode, None if not known; ``moment``: when it was executed.
+    ``mode``: the session's sql_mode, None if not known; ``moment``: when it was executed;
+    ``foreign``: the foreign keys that were added; ``unforeign``: the names of dropped ones, in
+    small letters.
     """
 
     renamed: dict[str, str] = field(default_factory=dict)
@@ -37,6 +39,8 @@ class Alteration:
     added: dict[str, ColumnDefinition] = field(default_factory=dict)
     mode: SqlMode | None = None
     moment: StatementTime = field(default_factory=StatementTime)
+    foreign: Sequence[ForeignKey] = ()
+    unforeign: frozenset[str] = frozenset()
 
     @property
     def harmless(self) -> bool:
@@ -87,6 +91,7 @@ def alteration(
     except SchemaError:
         return None
     result = Alteration(mode=None if sql_mode is None else session.mode)
+    result.foreign, result.unforeign = parsed.added.foreign, frozenset(parsed.dropped_foreign)
     old_columns, new_columns = _by_name(before), _by_name(after)
     pairs = dict(parsed.renamed) | {c.old: c.spec.name for c in parsed.changes if c.old is not None}
     renamed = {_spelled(old_columns, old): new for old, new in pairs.items()}

@@ -93,7 +93,8 @@ class Selection:
     def __init__(self, log: Streams, wanted: Filters, *, by_transaction: bool) -> None:
         import numpy as np
 
-        from binlogkit.analyses.references import references
+        from binlogkit.analyses.point_in_time import read_boundaries
+        from binlogkit.analyses.references import keys_alone, references
         from binlogkit.frames.statements import Boundaries, Statements
         from binlogkit.frames.transactions import Transactions
 
@@ -121,22 +122,22 @@ class Selection:
         self._happened = _those(boundaries.finish(), whole)
         if not sources:  # rows that no event holds may come back
             sources = {s for s in self._happened["source"].unique().to_pylist() if s is not None}
-        self._later = later.finish(), later.changes
+        self._changed = later.changes
+        self._events = read_boundaries(later.finish(), later.changes)
         self._ledgers = transactions.finish(of_sources), statements.finish()
         numbers = np.concatenate(off)
         self._off, self._any_off = partial(among_events, numbers, SEQ_SHIFT), bool(len(numbers))
         self._last = reading.series.definitions(sources)
-        self._references = references(self._last)
+        self._alone = keys_alone(self._events)
+        self._references = references([*self._alone, *self._last])
         self.version = max(versions, key=version_tuple, default="")
         self.newest = version_tuple(self.version)
         self.gaps = tuple(log.gaps)
 
     def references_of(self, tables: set[tuple[str, str]]) -> tuple[Reference, ...]:
         """The foreign keys from and to tables, between tables that are still there."""
-        from binlogkit.analyses.point_in_time import read_boundaries
-
         gone = set[TableId]()
-        for event in read_boundaries(*self._later):
+        for event in self._events:
             if event.action == "drop" or event.new_name:
                 gone.add(event.name)
             if event.action == "create" or event.new_name:
@@ -146,7 +147,7 @@ class Selection:
 
     def undefined(self) -> tuple[TableId, ...]:
         """The tables that only table maps define, with their columns' names."""
-        changed = (c.definition for c in self._later[1].values() if c.definition is not None)
+        changed = (c.definition for c in self._changed.values() if c.definition is not None)
         known = self._log.options.catalog
         given = known.tables() if known is not None else ()
         defined = {(t.db, t.table) for t in (*self._last, *changed, *given)}
@@ -178,12 +179,11 @@ class Selection:
 
     def again(self) -> LogPlans:
         """Plans that make the changes again."""
-        from binlogkit.analyses.point_in_time import read_boundaries
         from binlogkit.analyses.undoing.undo import pieces
         from binlogkit.log.undoing.plans import LogPlans
 
         outcomes, texts = self._ledgers
-        refused = _refused(self._happened, self._wanted, read_boundaries(*self._later))
+        refused = _refused(self._happened, self._wanted, self._events)
         made = pieces(
             self.changes, refused, transactions=outcomes, statements=texts, backwards=False
         )
@@ -199,7 +199,6 @@ class Selection:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        from binlogkit.analyses.point_in_time import read_boundaries
         from binlogkit.analyses.undoing.blocked import MODES, NONE, staying
         from binlogkit.analyses.undoing.undo import pieces
         from binlogkit.analyses.undoing.unique_since import broken, unique_since
@@ -208,10 +207,10 @@ class Selection:
         if mode not in MODES:
             raise UsageError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
         log, wanted, (outcomes, texts) = self._log, self._wanted, self._ledgers
-        boundaries, changed = self._later
-        events = read_boundaries(boundaries, changed)
+        events = self._events
         known = log.options.catalog
-        definitions = [c.definition for c in changed.values() if c.definition is not None]
+        definitions = [c.definition for c in self._changed.values() if c.definition is not None]
+        definitions += self._alone
         definitions += [] if known is None else known.tables()
         definitions += self._last  # a parent's new name stands in its children's alone
         cascade = self.newest < CASCADES_LOGGED
