@@ -71,6 +71,7 @@ _VALUES = (1264, 1265, 1292, 1364, 1366, 1406)  # errors of what is written: no 
 _NOT_RENAMED = (
     1025  # 5.7.22 drops what a copying ALTER TABLE should, and fails to add a foreign key
 )
+_GONE = (2006, 2013)  # the connection was lost
 _OF_ROW = re.compile(r"\b(?:NEW|OLD)\.(\w+)")
 _PARTS = re.compile(r"cascade|skip|rest")  # what is compared with the marks in between
 _PATIENCE = 70.0  # seconds for making one story shorter
@@ -575,12 +576,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             elif args.server != "5.7":
                 settings += ", GLOBAL binlog_row_metadata = MINIMAL"
             history = History(server, settings, Path(name), errors=args.errors)
-            if args.story is None:
-                generated(history, chance, outside=args.outside)
-            else:
-                for step in args.story.read_text().splitlines():
-                    history.run(step)
-                history.finish()
+            try:
+                if args.story is None:
+                    generated(history, chance, outside=args.outside)
+                else:
+                    for step in args.story.read_text().splitlines():
+                        history.run(step)
+                    history.finish()
+            except pymysql.OperationalError as error:
+                if error.args[0] not in _GONE:
+                    raise
+                notes["histories at which the server ended by itself"] += 1
+                server.stop()
+                server.start_again()
+                continue
             notes["histories"] += 1
             found = [*checked(history, notes, chance)]
             history.close()
