@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from binlogkit.log.states.bases.bases import Since
 
 _START = 4  # of a log's first event
-_AT_ONCE = 1 << 18  # GTIDs whose parts are held
+_AT_ONCE = 1 << 15  # GTIDs whose parts are held
 _ENDED = ("committed", "rolled_back")
 
 FilePos = tuple[str, int]

@@ -137,6 +137,7 @@ class StateReading(RowSource):
             self.transactions = reading.transactions(wanted)
         else:
             self.transactions = self._ledger.finish(wanted)
+        del self._ledger  # some 200 bytes a transaction
         self.undone = self._savepoints.undone
         self.boundaries = read_boundaries(self.history.table(), self.history.changes)
 
