@@ -250,7 +250,7 @@ a rows event's bitmaps and images, and a compressed payload
 (`tests/analyses/conformance/test_stored_fields.py` changes each field of each kind of event). Of
 each row: its values, number, `end_pos`, `timestamp`, `commit_timestamp`, `server_id`, `gtid`,
 `thread_id`, `query`, and `xid` and `xa`, which only the end of its transaction shows. With
-`binlog_row_metadata=FULL` columns must have the names of the table map. What is told from other
+`binlog_row_metadata=FULL` columns must have the names of the table map. What follows from other
 fields or other events (a user variable's `charset` and `decoded`, the `variables` and the `file` of
 a statement) is not compared here: `--against golden` compares every key.
 

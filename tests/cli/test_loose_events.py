@@ -66,5 +66,5 @@ def test_the_audit_lists_it(run: Run, texts: tuple[Path, Path], log: Path) -> No
     text, _ = texts
     (told,) = limit(text)
     assert (told["grade"], told["file"]) == ("applies", str(text))
-    assert told["evidence"] == "32 statements have nothing but their rows here"
+    assert told["evidence"] == "32 statements have only their rows here"
     assert limit(log) == []

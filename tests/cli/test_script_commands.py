@@ -77,7 +77,7 @@ def test_what_cannot_be_taken_back(run: Run) -> None:
     case = golden.case("8.0-statement-full", "keys")
     done = run("undo", *case.binlogs)
     assert done.status == 1
-    assert re.match(r"binlogkit: \d+ of \d+ changes have no statement:\n", done.err)
+    assert re.match(r"binlogkit: \d+ of \d+ changes could not be undone:\n", done.err)
     assert "logged as a statement" in done.out.decode("utf-8")
     count = done.out.decode("utf-8").count("REFUSED, no statement: the change is logged as a")
     told = f"{count} refused: the change is logged as a statement"

@@ -137,7 +137,7 @@ class TestSuspects:
     def test_an_ordinary_log_has_none(self) -> None:
         report = evidence_report({"suspects": []})
         assert cards(report)["suspects"] == ("0", "", "good")
-        assert "nothing stands out" in "".join(text.render(report))
+        assert "nothing unusual" in "".join(text.render(report))
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def key_id(length: int, there: int) -> bytes:
 def test_fields_end_in_the_header(fields: tuple[bytes, ...], sound: bool) -> None:
     data = with_fields(*fields)
     if not sound:
-        with pytest.raises(DamageError, match="is not sound"):
+        with pytest.raises(DamageError, match="is invalid"):
             read_header("log", data[:HEADER_LENGTH])
         return
     header = read_header("log", data[:HEADER_LENGTH])

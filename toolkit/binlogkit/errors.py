@@ -131,7 +131,7 @@ class InputError(BinlogKitError):
         super().__init__(file, reason)
 
     def and_also(self, other: InputError) -> InputError:
-        """This error, telling of ``other`` too."""
+        """This error, which names ``other`` too."""
         self.others = (*self.others, other, *other.others)
         return self
 
@@ -157,8 +157,8 @@ class DamageError(BinlogKitError):
 
     ``file``: the input's name; ``offset``: 64-bit logical offset of the event (bytes);
     ``field``: the field that could not be read, or None; ``reason``: one clause; ``end``: where
-    reading goes on behind it (exclusive; what lies between is quarantined), None while that is not
-    known. A reader that goes on sets it.
+    reading resumes after it (exclusive; what lies between is quarantined), None while that is not
+    known. A reader that resumes sets it.
     """
 
     def __init__(self, file: str, offset: int, reason: str, field: str | None = None) -> None:

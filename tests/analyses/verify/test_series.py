@@ -59,7 +59,7 @@ def test_a_copy_under_another_name(series: list[Path], tmp_path: Path, codes: Co
     found = bk.verify(names([*series, copy]))
     assert codes(found) == ["gtid_forgotten"]
     assert [f.found for f in found.findings if f.code == "gtid_copied"] == [
-        f"{SID}:41-60 stood in a file before"
+        f"{SID}:41-60 are also in an earlier file"
     ]
 
 

@@ -41,7 +41,7 @@ _NO_MAP = (
     "its rows for this id cannot be read"
 )
 _EARLY = (
-    "the rows for table id {table_id} cannot be read: before 5.1.18 the log did not tell how they "
+    "the rows for table id {table_id} cannot be read: logs before 5.1.18 do not say how they "
     "are stored (events/early.py)"
 )
 

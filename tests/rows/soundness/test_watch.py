@@ -96,7 +96,7 @@ def test_the_beginning_of_a_transaction() -> None:
     first, behind = framing.places(LOG)[starts[4]], framing.places(LOG)[starts[6] + 2]
     data = LOG[:first] + b"\xff" * (behind - first) + LOG[behind:]
     (loss,) = seen(data).losses
-    assert "the transaction that continues after it has lost its beginning" in loss
+    assert "the transaction that continues after it lacks its beginning" in loss
 
 
 def test_damage_that_nothing_follows() -> None:

@@ -225,7 +225,7 @@ def test_prefixes_inside_of_digits(line: str) -> None:
 
 def test_squeezed_rows_without_offsets() -> None:
     text = EVENT.hex(" ") + "\n*\n" + NEXT.hex(" ")
-    with pytest.raises(DamageError, match="without offsets nothing tells how many"):
+    with pytest.raises(DamageError, match="without offsets their number is unknown"):
         events(text.encode())
 
 

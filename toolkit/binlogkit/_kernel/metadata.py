@@ -97,7 +97,7 @@ def _string(kind: T, meta: bytes) -> Resolved:
     if real == T.SET and length not in SET_WIDTHS:
         raise ValueError(f"a SET of {length} bytes")
     if real not in (T.STRING, T.VAR_STRING, T.ENUM, T.SET):
-        raise ValueError(f"metadata says real type {real} behind {kind.name}")
+        raise ValueError(f"the metadata of {kind.name} names the real type {real}")
     return Resolved(T(real), length, 0, 0)
 
 

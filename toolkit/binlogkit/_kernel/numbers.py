@@ -93,7 +93,7 @@ def old_decimal(spec: CellSpec) -> tuple[Layout, Reader]:
     after it can be read.
     """
     if spec.length < 1:
-        raise ValueError("the log does not tell the length of a DECIMAL made before MySQL 5.0")
+        raise ValueError("the log does not record the length of a DECIMAL created before MySQL 5.0")
 
     def read(raw: bytes) -> object:
         match = _OLD_DECIMAL.fullmatch(raw)

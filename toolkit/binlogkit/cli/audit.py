@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: Sections that the report does not have.
 _NOT_IN_REPORT = {"longest", "formats"}
 _NOTHING = {
-    "suspects": ": nothing stands out from what is usual in what was read",
+    "suspects": ": nothing unusual was found in what was read",
     "by_statement": ": the log has no statement texts of what was read "
     "(a server logs them with binlog_rows_query_log_events)",
 }

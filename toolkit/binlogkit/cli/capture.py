@@ -76,7 +76,7 @@ _connection_options = apply(
     default=300.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to look for a lost server; 0: not at all.",
+    help="How long to try to reach a lost server again; 0: not at all.",
 )
 @click.option(
     "--silence",

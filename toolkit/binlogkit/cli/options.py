@@ -94,7 +94,7 @@ reading_options = apply(
         "--suppose",
         metavar="NAME",
         multiple=True,
-        help="Take for a fact what is only supposed, as definition:db.table (repeatable).",
+        help="Accept a supposition as a fact, as definition:db.table (repeatable).",
     ),
     click.option(
         "--on-damage",

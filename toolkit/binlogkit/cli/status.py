@@ -33,7 +33,7 @@ def note(text: str) -> None:
 
 
 def note_index(log: Log) -> None:
-    """When the indexed logs behind an answer were last read in full, if an index was used."""
+    """When the indexed logs of an answer were last read in full, if an index was used."""
     if log.read_before:
         oldest = datetime.fromtimestamp(min(log.read_before) // 1_000_000, UTC)
         note(f"{len(log.read_before)} logs from the index, last read in full since {oldest:%F %TZ}")

@@ -73,7 +73,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     if page.path is not None:
         page.write(_report(log, plans, page, title, script.refusals.lines(), filters), "plan")
     if script.refused:
-        complain(f"{script.refused} of {len(plans)} changes have no statement:")
+        complain(f"{script.refused} of {len(plans)} changes could not be {title}ne:")
     for told in script.refusals.lines():
         complain(told)
     for told in plans.chosen[: not shown]:  # a script that is printed says so itself

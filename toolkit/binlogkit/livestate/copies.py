@@ -32,7 +32,7 @@ def duckdb_module() -> Any:
 
 
 def check_name(path: Path, databases: Iterable[str]) -> None:
-    """UsageError: the file is called like a database, and DuckDB could not tell which is meant."""
+    """UsageError: the file has the name of a database, so DuckDB could confuse both."""
     for db in databases:
         if path.stem.lower() == db.lower():
             raise UsageError(

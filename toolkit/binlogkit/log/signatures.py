@@ -1,4 +1,4 @@
-"""Signatures that name the keywords behind ``**``, for ``help()``, IPython and editors' tooltips.
+"""Signatures that name the keywords of ``**``, for ``help()``, IPython and editors' tooltips.
 
 Type checkers know them by ``Unpack``; :func:`inspect.signature` does not.
 """
@@ -40,7 +40,7 @@ def names(keywords: type | Iterable[Parameter]) -> Callable[[_Function], _Functi
 
 
 def _shown(name: str, kind: str) -> Parameter:
-    """A keyword that may be left out; what it is then is told where None may be given, too."""
+    """An optional keyword; its default is shown only if None is allowed."""
     default = None if "None" in kind or kind.endswith(("Any", "Arg")) else ...
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 

@@ -173,7 +173,7 @@ class Streams:
 
     @property
     def suppositions(self) -> list[Supposition]:
-        """Suppositions behind the rows of the last read: facts that no byte decides."""
+        """Suppositions of the last read's rows: facts that the log does not decide."""
         return [] if self._reading is None else [*self._reading.supposed.values()]
 
     @property

@@ -53,7 +53,7 @@ SET SESSION foreign_key_checks = 0;
 -- transaction_isolation: the comparison in the end sees what others have committed
 SET SESSION transaction_isolation = 'READ-COMMITTED';
 """
-_ASKED = "-- Generated columns that these statements would write: the log does not tell\n"
+_ASKED = "-- Generated columns that these statements would write: the log does not name them\n"
 #: Before the first statement: a verdict, and the server's error 3105 when a statement that writes
 #: such a column is prepared; neither if there is none.
 _STOPPED = """\

@@ -84,9 +84,9 @@ def plan_report(
     shown = [_planned(row) for row in islice(rows, SHOWN)]
     refused, total = counts.get("refused", 0), counts["statements"] + counts.get("refused", 0)
     total += counts.get("skipped", 0)
-    verdict = Text("Each of its changes has a statement.", tone="good")
+    verdict = Text("No change is refused.", tone="good")
     if refused:
-        verdict = Text(f"{refused:,} of {total:,} changes have no statement.", tone="bad")
+        verdict = Text(f"{refused:,} of {total:,} changes are refused.", tone="bad")
     heads = ("row", "column", "now", "after the script")
     sections = [
         Section("Plan", [verdict, _first(shown, total, heads)]),

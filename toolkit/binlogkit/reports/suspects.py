@@ -19,7 +19,7 @@ from binlogkit.reports.model import (
     columns_of,
 )
 
-UNSUSPICIOUS = "nothing stands out from what is usual in what was read"
+UNSUSPICIOUS = "nothing unusual was found in what was read"
 LEADING = 3  # suspects that a page tells at length
 EXAMPLES = 3  # rows of each
 _SHOWN = 25

@@ -31,8 +31,8 @@ _IMAGES = (
     Column("contradictions", kind="number"), Column("reason", "not compared, since"),
 )  # fmt: skip
 _COMPARED = (
-    "Row changes whose image before could be compared with what the log last said of the row: what"
-    " was there before the log, and MINIMAL images but for their key, cannot be."
+    "Row changes whose before image was compared with the row's last values in the log. Rows from"
+    " before the log cannot be compared, nor MINIMAL images except for their key."
 )
 
 

@@ -91,9 +91,9 @@ class Loss:
             parts.append(f"one {self.event} cannot be read")
         if self.cut is not None:
             of = f" (tables {', '.join(self.tables)})" if self.tables else ""
-            parts.append(f"events of transaction {self.cut}{of} are missing or in doubt")
+            parts.append(f"events of transaction {self.cut}{of} are missing or uncertain")
         if self.headless:
-            parts.append("the transaction that continues after it has lost its beginning")
+            parts.append("the transaction that continues after it lacks its beginning")
         if self.missing:
             which = f", {self.gtids}" if self.gtids else ""
             counted = "transaction" if self.missing == 1 else "transactions"
@@ -103,7 +103,7 @@ class Loss:
         elif self.event is None:
             parts.append("any number of transactions may be missing")
         if self.missing != 0 and self.event in (None, "QUERY_EVENT"):
-            parts.append("changes of tables' definitions may be among what is missing")
+            parts.append("tables may have been altered in the missing part")
         return "; ".join(parts)
 
     def count(self, last: Gtid, following: Gtid) -> None:

@@ -155,13 +155,15 @@ class Supposition:
     @classmethod
     def of_charset(cls, db: str, table: str, column: str) -> Supposition:
         """That a column of unknown character set is UTF-8."""
-        why = f"{column} holds more than ASCII, read as UTF-8, and no byte tells its character set"
+        why = (
+            f"{column} has more than ASCII, read as UTF-8; the log does not name its character set"
+        )
         return cls("charset", f"{db}.{table}.{column}", why)
 
     @classmethod
     def of_sign(cls, db: str, table: str, column: str) -> Supposition:
         """That a column of unknown sign is signed."""
-        why = f"{column} has negative values, read as signed, and no byte tells whether it is"
+        why = f"{column} is read as signed, with negative values; the log does not say if it is"
         return cls("sign", f"{db}.{table}.{column}", why)
 
 

@@ -24,7 +24,7 @@ from binlogkit.rows.window import NEW_MAP, NO_MAP, Stretch
 # A rows event for this id carries no rows: it only ends a statement (server's sources, rpl).
 DUMMY_TABLE_ID = 0xFFFFFF
 EARLY = (
-    "the rows for table id {table_id} cannot be read: before 5.1.18 the log did not tell how they "
+    "the rows for table id {table_id} cannot be read: logs before 5.1.18 do not say how they "
     "are stored (events/early.py)"
 )
 _MISSING = (

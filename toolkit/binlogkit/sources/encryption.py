@@ -65,7 +65,7 @@ def read_header(name: str, data: bytes) -> EncryptionHeader:
             length = {_PASSWORD: _PASSWORD_LENGTH, _VECTOR: _VECTOR_LENGTH}.get(kind, -1)
         fields[kind] = data[at + 1 : at + 1 + length]
         if length < 0 or at + 1 + length > HEADER_LENGTH:
-            raise damage(at, f"field {kind} of the encryption header is not sound", _FIELD)
+            raise damage(at, f"field {kind} of the encryption header is invalid", _FIELD)
         at += 1 + length
     missing = {_KEY_ID, _PASSWORD, _VECTOR} - fields.keys()
     if missing:

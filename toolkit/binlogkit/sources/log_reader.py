@@ -168,7 +168,7 @@ class LogReader:
 
     def _without_magic(self, magic: bytes) -> None:
         """Begin at the first intact event of a log whose first bytes are not a log's."""
-        reason = f"it begins {magic.hex(' ')}, not fe 62 69 6e"
+        reason = f"it begins with {magic.hex(' ')}, not fe 62 69 6e"
         found = None
         if self._on_damage != "stop":
             found = self._recovery.format_at(self.format)
@@ -282,7 +282,7 @@ class LogReader:
     def _contradicted(self, pos: int, end: int) -> None:
         """The event at ``pos`` is damaged: checksums of those after it match, and it has none."""
         self.format = with_checksums(self.format)
-        what = "it says nothing of checksums and has none that matches; later events have them"
+        what = "it does not name a checksum algorithm, but later events have checksums"
         error = MalformedEventError(self.name, pos, what, "checksum_algorithm")
         if self._on_damage == "stop":
             raise error

@@ -152,7 +152,7 @@ def _left_out(found: _Evidence) -> _Said:
         return None
     alone = sum(found.loose.values())
     file = next((name for name, n in found.loose.items() if n), next(iter(found.loose)))
-    evidence = f"{alone} statements have nothing but their rows here"
+    evidence = f"{alone} statements have only their rows here"
     return _Verdict(_APPLIES, evidence if alone else "there is no log file around the events", file)
 
 
@@ -244,8 +244,7 @@ _RULES: tuple[tuple[str, str, Callable[[_Evidence], _Said]], ...] = (
     ),
     (
         "cascades",
-        "Rows changed by a foreign key's CASCADE or SET NULL: up to 9.5 InnoDB does that below"
-        " the binary log.",
+        "Rows changed by a foreign key's CASCADE or SET NULL: servers up to 9.5 do not log them.",
         _cascades,
     ),
     (
@@ -260,8 +259,8 @@ _RULES: tuple[tuple[str, str, Callable[[_Evidence], _Said]], ...] = (
     (
         "left_out",
         "What a text, dump or packets left out of the log: mysqlbinlog prints GTIDs, BEGIN, COMMIT,"
-        " ROLLBACK and statements as SQL, which is not read back. Rows that stand alone are taken"
-        " as committed, each statement as one transaction.",
+        " ROLLBACK and statements as SQL, which is not read back. Rows without BEGIN and"
+        " COMMIT are taken as committed, each statement as one transaction.",
         _left_out,
     ),
     (
@@ -282,13 +281,13 @@ _RULES: tuple[tuple[str, str, Callable[[_Evidence], _Said]], ...] = (
     ),
     (
         "clocks",
-        "The order of events by time: several servers' clocks stand in one log, and event times"
-        " are not monotonic. Order by position.",
+        "The order of events by time: the log has the clocks of several servers, and event"
+        " times are not monotonic. Order by position.",
         _servers,
     ),
     (
         "prepared_xa",
-        "Whether a prepared XA transaction was committed: its decision is not in this log.",
+        "Whether a prepared XA transaction was committed: this log does not show it.",
         _transactions(
             lambda: nw.col("outcome") == "prepared",
             "{n} XA transactions are prepared and not resolved",
@@ -297,7 +296,7 @@ _RULES: tuple[tuple[str, str, Callable[[_Evidence], _Said]], ...] = (
     ),
     (
         "cut_transaction",
-        "How a transaction that the log's end cuts off went on.",
+        "How a transaction ended that the end of the log cuts off.",
         _transactions(
             lambda: nw.col("outcome").is_in(["cut", "open"]),
             "{n} transactions have no end in this log",
@@ -306,7 +305,7 @@ _RULES: tuple[tuple[str, str, Callable[[_Evidence], _Said]], ...] = (
     ),
     (
         "missing_transactions",
-        "What the transactions did whose numbers are missing between those that are here.",
+        "What the missing transactions did: their numbers are not in the log.",
         _missing,
     ),
     (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ANYWHERE = (1 << 63) - 1  # the place of gaps that cannot be placed before anything
 _LATER = "the point is later than the base: going back from a base needs an earlier point"
-_NO_ROOM = "what stands outside any transaction cannot be placed: the base has no position"
+_NO_ROOM = "events outside transactions cannot be placed: the base has no position"
 
 
 class Between(Reach):

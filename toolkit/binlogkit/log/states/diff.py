@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _IMAGES = ("before", "after")
 _ROWS = 8192
 _OTHER_COLUMNS = "Only one of the points has these columns, which are not compared: {}"
-_OTHER_KEY = "The key is another one at the second point: rows are compared as a whole."
+_OTHER_KEY = "The key differs at the second point: rows are compared in all columns."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,7 +72,7 @@ class TableDifference(Overviewed):
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """The assumptions behind the answer that the log cannot show, a sentence each."""
+        """The answer's assumptions, a sentence each: the log cannot prove or disprove them."""
         return self.after.assumes
 
     def records(self) -> Iterator[dict[str, Any]]:

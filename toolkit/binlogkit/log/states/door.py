@@ -47,7 +47,7 @@ class TableStates(Overviewed, Iterator["TableState"]):
 
     def __iter__(self) -> Self:
         if self._done:
-            raise UsageError("all of these states were taken: ask the log for them again")
+            raise UsageError("these states have been read already: ask the log for them again")
         return self
 
     def __next__(self) -> TableState:
@@ -64,7 +64,7 @@ class TableStates(Overviewed, Iterator["TableState"]):
         """Which tables it gives, and of those that were taken how many rows they have."""
         taken, tables = self._taken, self._tables
         if tables is None:
-            found = "all that the log names and that may be there (it is not read yet)"
+            found = "all tables that the log names and that may exist (not read yet)"
             return Overview("states", [("tables", found)])
         more = [f"and {len(tables) - _NAMED:,} more"] * (len(tables) > _NAMED)
         names = ", ".join([*tables[:_NAMED], *more]) or "none"

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 _LIKE = re.compile(r"\bLIKE\b", re.IGNORECASE)
-_BLACKHOLE = "The table's engine is BLACKHOLE, which keeps no rows: these are what was written."
+_BLACKHOLE = (
+    "The table's engine is BLACKHOLE, which stores no rows: these are the rows that were written."
+)
 _MERGE = "The table's engine is MERGE: its rows are those of the tables that its UNION names."
 _MERGED = "Rows were written to the MERGE table {}: whether they are in this table is not tracked."
 

@@ -113,7 +113,7 @@ class Reach:
 
 
 def assumed(log: Logs, version: tuple[int, int, int], *, base: bool = False) -> tuple[str, ...]:
-    """The assumptions behind an answer that the log cannot show.
+    """The assumptions of an answer: the log can neither prove nor disprove them.
 
     ``version``: the newest server's; ``base``: whether the answer uses a base.
     """

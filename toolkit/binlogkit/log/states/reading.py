@@ -1,4 +1,4 @@
-"""The readings behind states: first a log's ledger, then the rows of some tables."""
+"""How states read a log: first a log's ledger, then the rows of some tables."""
 
 from __future__ import annotations
 

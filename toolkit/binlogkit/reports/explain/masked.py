@@ -36,7 +36,7 @@ _WITHOUT_VALUES = frozenset(
     }
 )  # fmt: skip
 _ROW = re.compile(r"row \d+")
-_TOLD = "what is wrong with it is not told: columns are masked"
+_TOLD = "the error is left out, since columns are masked"
 
 
 def masked(walk: EventWalk, shows: Shows) -> EventWalk:

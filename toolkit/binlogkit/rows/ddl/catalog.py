@@ -137,7 +137,7 @@ class Catalog(TableStore):
         done = written(sql, default_db, mode, self._version)
         names, read = done.names, done.reads
         if names is None:
-            reason = "the statement does not tell which tables it writes"
+            reason = "the statement does not name the tables that it writes"
             return [TableChange("statement_write", "", "", reason=reason)]
         reads = (
             None if read is None else tuple((d or "", t) for d, t in read if (d, t) not in names)

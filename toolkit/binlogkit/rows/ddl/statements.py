@@ -55,7 +55,7 @@ def _create_table(store: TableStore, reader: Reader) -> list[TableChange]:
     if made is None:
         lost = "LIKE a table whose definition is not known"
         if parsed.query:
-            lost = "SELECT does not tell the columns that the SELECT gives"
+            lost = "SELECT does not define the columns of the SELECT's result"
         return [store.lose(name, f"CREATE TABLE … {lost}")]
     made = replace(made, supposed=(*made.supposed, *supposed))
     (store.put if supposed or session.acted is Acted.AS_KNOWN else store.begin)(made)

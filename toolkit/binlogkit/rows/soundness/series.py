@@ -56,7 +56,7 @@ class SeriesLedger:
         """That a file has transactions of one before it."""
         copied = facts.copied.to_set()
         if copied:
-            text = f"{copied} stood in a file before"
+            text = f"{copied} are also in an earlier file"
             grade = Grade.WARNING if self.keeps else None
             yield finding("gtid_copied", Place(facts.name), text, grade=grade)
 
@@ -72,7 +72,7 @@ class SeriesLedger:
         yield from self._alike()
         late = next((f for files in self._files.values() for f in files if f.late), None)
         if ordered and late is not None:
-            text = f"a file read before it says that it came after {late.late.to_set()}"
+            text = f"a file that was read earlier says that it follows {late.late.to_set()}"
             yield finding("file_order", Place(late.name), text)
 
     def _alike(self) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ class SeriesLedger:
                 before = known.setdefault(file.ends_in, file)
                 named = before.name != file.name or file.name.startswith("<")
                 if before is not file and named and file.anonymous:
-                    text = f"it begins and ends as {before.name} does, with as many events"
+                    text = f"it begins and ends like {before.name}, with the same number of events"
                     yield finding("file_repeated", Place(file.name), text)
 
     def joints(self) -> Iterator[Joint]:
@@ -127,7 +127,7 @@ def _order(files: list[FileFacts], *, keeps: bool) -> Iterator[Finding]:
     ordered = _sorted(distinct)
     for given, right in zip(distinct, ordered, strict=True):
         if given is not right:
-            text = f"it was read where {right.name} belongs"
+            text = f"it was read in the place of {right.name} belongs"
             yield finding("file_order", Place(given.name), text)
             return
 
@@ -168,7 +168,7 @@ def _gtids(before: FileFacts, after: FileFacts, at: Place) -> Iterator[Finding]:
     known = both.to_set()
     missing, forgotten = after.previous.subtract(known), known.subtract(after.previous)
     if missing:
-        reason = f" (of which some may stand in damaged ranges of {before.name})"
+        reason = f" (some of them may be in damaged ranges of {before.name})"
         text = f"neither in {before.name} nor before it: {missing}"
         yield finding("gtid_gap", at, text + (reason if before.damages else ""), grade=grade)
     if forgotten:

@@ -83,7 +83,7 @@ class _HexImage(ShownFile):
                 self.damages.append(error)
         for item in dump:  # another one after it, which does not belong to the file
             if isinstance(item, bytes) and len(item) >= HEADER_LENGTH // 2:
-                reason = "another dump follows, which does not go on from this one"
+                reason = "another dump follows that does not continue this one"
                 self.damages.append(DamageError(name, offset, reason))
                 break
 

@@ -178,7 +178,7 @@ class Dump:
 
     def _plain(self, line: str) -> Iterator[Item]:
         if line.strip() == "*" and self._digits:
-            yield self.damage("rows are left out (*), and without offsets nothing tells how many")
+            yield self.damage("rows are left out (*), and without offsets their number is unknown")
             return
         if (digits := _digits_alone(line)) is not None:
             self._digits = True

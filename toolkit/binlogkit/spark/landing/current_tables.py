@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 #: Findings of a state that do not prevent merging into it.
 HARMLESS = {"altered", "no_beginning"}
 _ATTEMPTS = 20
-_EXPIRED = "changes have expired without which what landed since cannot be applied"
+_EXPIRED = "later changes cannot be applied, since earlier ones have expired"
 
 
 class LandingMoved(Exception):
@@ -104,7 +104,7 @@ def keep(
             return [now.keep(name, merge) for name in wanted], now
         except LandingMoved:
             again()
-    raise InputError(str(out), "not all that its ledger knows has landed: land again")
+    raise InputError(str(out), "its tables lack changes of its ledger: land again")
 
 
 def current(

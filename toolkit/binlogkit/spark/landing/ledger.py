@@ -179,7 +179,7 @@ class Ledger(Source):
         gone = {name: name for name in self.files}
         spans = Spans(self.parts, self.joined, Landed(known), gone)
         if not done or next(spans.fresh(), None) is not None:
-            raise InputError(str(self.out), "not all that its ledger knows has landed: land again")
+            raise InputError(str(self.out), "its tables lack changes of its ledger: land again")
 
     def check_expired(self) -> None:
         """InputError: changes have expired since this was read, so that it does not know what its

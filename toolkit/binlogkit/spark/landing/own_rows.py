@@ -64,7 +64,7 @@ class Held:
         return boundary.tx in self.numbers if boundary.tx is not None else boundary.seq < self.seq
 
     def after(self, gaps: Iterable[Gap]) -> list[Gap]:
-        """The gaps behind it."""
+        """The gaps after it."""
         return [gap for gap in gaps if not self.has(gap.file, gap.pos)]
 
 

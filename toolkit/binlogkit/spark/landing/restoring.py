@@ -116,7 +116,7 @@ class Landing:
         return LandedStates(landing.ledger, landing.whole(), table, at).state()
 
     def diff(self, table: str, a: AtArg, b: AtArg = None) -> TableDifference:
-        """What differs in a table between two positions, as ``log.diff()`` tells it; ``b``: the end
+        """What differs in a table between two positions, as ``log.diff()`` gives it; ``b``: the end
         of all that has landed if None.
 
         Errors: those of :meth:`state`.
@@ -125,7 +125,7 @@ class Landing:
         return LandedStates(landing.ledger, landing.whole(), table, a, then=[b]).difference()
 
     def life(self, table: str, key: Any, *, key_columns: Sequence[str] | None = None) -> RowLife:
-        """One row's life, as ``log.life()`` tells it: its changes and the table's DDL between them.
+        """One row's life, as ``log.life()`` gives it: its changes and the table's DDL between them.
 
         Errors: those of :meth:`state`; UsageError, also of a table without a key.
         """
