@@ -68,20 +68,35 @@ def live(
 ) -> Live:
     """Tables that are kept up to date while a server, or a folder's logs, are written.
 
-    ``source``: ``mysql://user@host:port``, settings, a Log or what :func:`binlogkit.open` takes;
-    ``tables``: ``db.table`` each; ``base``: what their rows begin with, as :meth:`Log.state`
-    takes it, at ``base_at`` or ``base_gtid``; without it a server's are read now, as of one moment
-    (``lock``, ``chunk_rows``: as :func:`binlogkit.snapshot`), and a folder's begin with their
-    CREATE TABLE; ``checkpoint``: a folder that :meth:`Live.checkpoint` writes, begun with where it
-    is there, and written at the end and, if given, ``every`` so many seconds; ``copy``: a file that
-    :meth:`Live.copy` writes, as often; ``memory``: bytes that each table, and the changes of one
-    transaction, may take; ``history``: bytes that moments which went by may take, for
-    :meth:`Live.state` as of them; ``wait``: for what will be written, else up to the logs' end;
-    ``heartbeat``, ``patience``, ``lost``: as :func:`binlogkit.follow`.
+    ``source``: ``mysql://user@host:port``, settings, a Log or what :func:`binlogkit.open` takes.
+    ``tables``: one ``db.table``, or several.
 
-    Each row takes what its values take in Arrow and some 40 bytes more; while changes are folded
-    several times as much (docs/live.md). To be closed (``with``). Errors: UsageError, InputError,
-    LimitError (a table or transaction that does not fit), ServerError and its kinds.
+    What the tables begin with:
+
+    ``base``: a base as for :meth:`Log.state`. Without one, a server's tables are read now, as of
+    one moment, and a folder's tables begin with their CREATE TABLE.
+    ``base_at``, ``base_gtid``: the base's position, if it has none itself.
+    ``lock``, ``chunk_rows``: how a server's tables are read, as for :func:`binlogkit.snapshot`.
+    ``checkpoint``: a folder that :meth:`Live.checkpoint` writes. If it exists, the tables begin
+    with it. It is written again at the end.
+
+    What is kept:
+
+    ``copy``: a DuckDB file that :meth:`Live.copy` writes at the end.
+    ``every``: seconds after which checkpoint and copy are written again, too.
+    ``memory``: bytes that each table, and the changes of one transaction, may take.
+    ``history``: bytes that past moments may take, for :meth:`Live.state` as of them.
+
+    How the logs are followed:
+
+    ``wait``: wait for what will be written, else stop at the logs' end.
+    ``heartbeat``, ``patience`` (seconds), ``lost``: as :func:`binlogkit.follow`.
+
+    Each row takes the bytes of its values in Arrow and about 40 bytes more, and several times as
+    much while changes are applied (docs/live.md). Close it at the end (``with``).
+
+    Errors: UsageError, InputError, LimitError (a table or transaction takes more than ``memory``),
+    ServerError and its kinds.
     """
     from binlogkit.sources.server.resume import Stop
 

@@ -101,13 +101,19 @@ class Log(Streams):
     ) -> Frame:
         """Row changes as a frame.
 
-        Without ``table``, or with a list of tables: ``before`` and ``after`` as JSON text
-        (contract's values). With one: ``timestamp``, ``thread_id``, ``op``, ``changed`` (the
-        columns that an update changed), typed columns ``before.id``, ``after.id`` …, from all
-        versions of the table's schema, united by name, and the rest of a batch's columns;
-        :class:`SchemaError` names versions that cannot be united.
-        ``columns``: only these of the table's, as in :meth:`batches`; they need a ``table``.
+        Without ``table``, or with a list of tables, ``before`` and ``after`` are JSON text. With
+        one table there are typed columns ``before.id``, ``after.id`` …, from all versions of its
+        schema, united by name, with ``timestamp``, ``thread_id``, ``op``, ``changed`` (the columns
+        that an update changed) and the other columns of a batch.
+
+        ``table``: one ``db.table``, or several; by default all.
+        ``columns``: only these columns of the one ``table``, as in :meth:`batches`.
+        ``engine``: ``pandas`` or ``pyarrow``.
         ``decimals``: in pandas ``exact``, or ``float``.
+        ``filters``: which row changes: the fields of :class:`binlogkit.Filters`.
+
+        Errors: UsageError, SchemaError (versions of the table cannot be united), and those of
+        reading.
         """
         import pyarrow as pa
 
@@ -304,12 +310,16 @@ class Log(Streams):
     ) -> TableDifference:
         """The rows of a table that were added, removed and changed between two points.
 
-        ``a``, ``b``: the points, in this order: a position (``"FILE:POS"``, (file, pos), of one
-        file POS), a GTID set, a time (``timezone`` for one without an offset), None for the log's
-        end; see :meth:`state`, also for ``transactional``, ``key``, ``source``, ``base``, which is
-        not newer than ``a``, and ``back_from``, which is not older than ``b``. Both states come
-        from one reading of the log and are in memory. Rows are compared by the table's key; without
-        one, or if the key is another at ``b``, as a multiset, with counts.
+        ``a``, ``b``: the points, in this order. Each is a position (``"FILE:POS"``, (file, pos),
+        POS alone if there is one file), a GTID set, a time, or None for the log's end.
+        ``timezone``: of a time without an offset.
+        ``base``: as for :meth:`state`; not newer than ``a``.
+        ``back_from``: as for :meth:`state`; not older than ``b``.
+        ``transactional``, ``key``, ``source``: as for :meth:`state`.
+
+        Both states come from one reading of the log and are in memory. Rows are compared by the
+        table's key; without one, or if the key differs at ``b``, in all columns, with counts.
+
         Errors: UsageError, and those of reading.
         """
         from binlogkit.log.states.diff import difference_of
@@ -331,15 +341,18 @@ class Log(Streams):
 
         ``key``: the value of the primary key, or of a unique one without NULL; of several columns a
         list, or a text joined by commas. It is compared by the columns' types as in ``where``, text
-        by its bytes, whatever the collation. The row is followed through updates of its key,
-        forwards and back, and its table through renames; another row that had the key at another
-        time is another ``life``. Cells that images leave out (MINIMAL, NOBLOB) are those that
-        earlier changes left, else ``unknown``. ``key_columns``: the key's columns, where the log
-        does not name them; ``transactional``, ``source``: see :meth:`state`.
+        by its bytes, whatever the collation.
+        ``key_columns``: the key's columns, where the log does not name them.
+        ``transactional``, ``source``: as for :meth:`state`.
+
+        The row is followed through updates of its key, forwards and back, and its table through
+        renames. Another row that had the key at another time is another ``life``. Cells that images
+        leave out (MINIMAL, NOBLOB) have the values of earlier changes, else they are ``unknown``.
 
         The log is read once without rows, and once with those of the table; again if its changes
         take more than 64 MB and the row had another key before.
-        Errors: UsageError, also of a table without a key, and those of reading.
+
+        Errors: UsageError (also: the table has no key), and those of reading.
         """
         from binlogkit.log.states.life.life import life_of
 
@@ -368,11 +381,15 @@ class Log(Streams):
     ) -> Following:
         """Follow the log's files: whole transactions, in order, as they are written.
 
-        The result has ``rows()``, ``batches()``, ``transactions()`` and ``steps()``. It starts at
-        the log's beginning, at ``at`` (``FILE:POS`` at a transaction's end), or with the
-        transactions outside a GTID set. ``wait``: wait for new events until ``stop.now()``, else
-        stop at the end of the last log. Local files only; for a server see
-        :func:`binlogkit.follow`. Errors: UsageError.
+        The result has ``rows()``, ``batches()``, ``transactions()`` and ``steps()``.
+
+        ``at``: start at this place, ``FILE:POS`` at a transaction's end; by default at the log's
+        beginning.
+        ``gtid_set``: instead, only the transactions outside this set.
+        ``stop``: its ``now()`` ends the waiting.
+        ``wait``: wait for new events until ``stop.now()``, else stop at the end of the last log.
+
+        Local files only; for a server see :func:`binlogkit.follow`. Errors: UsageError.
         """
         from binlogkit.log.follow_logs import follow_logs
 
@@ -488,11 +505,14 @@ class Log(Streams):
     def verify(self, *, rows: bool = False, images: bool = False) -> Verification:
         """Verify the logs: structure, checksums, positions, transactions, continuity.
 
-        ``rows``: decode all rows, not only those whose bytes no checksum vouches for; ``images``:
-        compare each image before a change with what the log last said of the row, for tables with a
-        key: it finds rows that were changed outside the log. Damage is among the findings; with
-        ``on_damage="stop"`` it ends a file's reading. Only errors about the call are raised;
-        ``unreadable`` holds inputs that could not be read.
+        ``rows``: decode all rows, not only those without a checksum.
+        ``images``: compare each before image with the row's last values in the log, for tables with
+        a key. That finds rows that were changed outside the log.
+
+        Damage is among the findings; with ``on_damage="stop"`` it ends a file's reading. Inputs
+        that cannot be read are in ``unreadable``.
+
+        Errors: UsageError only.
         """
         from binlogkit.log.verify import verify_log
 

@@ -46,26 +46,35 @@ def open_log(
 ) -> Log:
     """A log, or several in order.
 
+    What is read:
+
     ``source``: a path, folder, glob, index file, URL, bytes, file object, or a list of them.
+    ``index``: a folder that :func:`binlogkit.index` made. What it holds of a log is not read again.
+    ``keyring``: the file name of the server's keyring, for encrypted logs (default: environment
+    variable BINLOGKIT_KEYRING).
+    ``key_file``: instead, the file name of one key (default: BINLOGKIT_KEY_FILE).
+    ``storage_options``: fsspec's options for URLs, including credentials; default: the environment
+    variable BINLOGKIT_STORAGE_OPTIONS, JSON or the name of a JSON file. Values are never shown.
+
+    Facts that the log may lack:
+
     ``schema``: the tables before the log: a SQL file with CREATE TABLE statements, or a Catalog.
     ``schema_from``: the same from a running server, ``mysql://user@host:port``. Its password comes
     from the environment variable BINLOGKIT_PASSWORD.
-    ``charset``: of text whose character set is not known otherwise.
+    ``charset``: MySQL's name of the character set of text whose own is unknown.
     ``suppose``: suppositions (``Log.suppositions``) to treat as facts, by name:
     ``definition:db.table``, ``charset:db.table.column``, ``sign:db.table.column``.
-    ``on_damage``: ``stop`` at damage, or ``report`` it and read on.
-    ``name``: of the server, for the column ``source``.
-    ``keyring``, ``key_file``: the file name of the server's keyring, or of one key, for encrypted
-    logs; default: the environment variables BINLOGKIT_KEYRING and BINLOGKIT_KEY_FILE.
-    ``threads``: how many decode row changes; 1: only the caller's. Default: BINLOGKIT_THREADS, else
-    one for each processor, up to four. The result does not depend on it.
-    ``duplicates``: ``drop`` or ``keep`` a transaction whose GTID was read before.
-    ``storage_options``: options with which fsspec opens URLs, including credentials; default: the
-    environment variable BINLOGKIT_STORAGE_OPTIONS, JSON or the name of a JSON file. Values are
-    never shown.
-    ``index``: a folder that :func:`binlogkit.index` made. What it knows of a log is not read again.
+    ``name``: the server's name, for the column ``source``.
 
-    Errors: InputError, EmptyInputError, UsageError.
+    How it is read:
+
+    ``on_damage``: ``stop`` at damage (DamageError when rows are read), or ``report`` it and resume
+    at the next intact event.
+    ``duplicates``: ``drop`` or ``keep`` a transaction whose GTID was read before.
+    ``threads``: how many decode row changes; 1: only the caller's. Default: BINLOGKIT_THREADS, else
+    one for each processor, up to four. The number does not change the result.
+
+    Errors: InputError (a source cannot be read), EmptyInputError (it holds no log), UsageError.
     """
     if on_damage not in ("stop", "report"):
         raise UsageError(f"on_damage is stop or report, not {on_damage!r}")
@@ -96,14 +105,14 @@ def explain(
 ) -> Explanation:
     """Events as annotated walks over their bytes.
 
-    ``source``: what :func:`binlogkit.open` takes, or a Log; ``at``: where the event begins, ``154``
-    or, inside a compressed payload, ``"154/0"`` or ``(154, 0)``, with several logs
-    ``"FILE:154/0"``; several events are a list of these, all events None. ``text``: events as hex
-    or base64 text instead, alone or several, as mysqlbinlog, xxd and others print them. The other
-    arguments are those of :func:`binlogkit.open`.
+    ``source``: what :func:`binlogkit.open` takes, or a Log.
+    ``at``: where the event begins: ``154``, or inside a compressed payload ``"154/0"`` or ``(154,
+    0)``; with several logs ``"FILE:154/0"``. A list of them: several events. None: all.
+    ``text``: instead of a source, one or more events as hex or base64 text, as mysqlbinlog, xxd and
+    others print them. The other arguments are those of :func:`binlogkit.open`.
 
-    Errors: UsageError where no event begins (the message says where the nearest do), DamageError
-    where damage comes before it (not with ``on_damage="report"``), InputError.
+    Errors: UsageError if no event begins there (the message names the nearest), DamageError if the
+    log is damaged before it (not with ``on_damage="report"``), InputError.
     """
     if (source is None) == (text is None):
         raise UsageError("give a log or a text of events")
@@ -166,9 +175,12 @@ def index(
 ) -> Updated:
     """Index logs into the folder ``out``, as ``binlogkit index`` does (docs/indexing.md).
 
-    ``source``, ``keyring``, ``key_file``, ``storage_options``: as for :func:`binlogkit.open`. Only
-    logs that are new to the folder, or have changed, are read. Errors: UsageError (``out`` is a
-    landing), InputError, EmptyInputError, WriteError.
+    Only logs that are new to the folder, or have changed, are read.
+
+    ``source``, ``keyring``, ``key_file``, ``storage_options``: as for :func:`binlogkit.open`.
+    ``out``: the folder of the index; it is made, or brought up to date.
+
+    Errors: UsageError (``out`` is a landing), InputError, EmptyInputError, WriteError.
     """
     from binlogkit.log.index import Index
 

@@ -99,19 +99,29 @@ def _zone(name: str | None) -> tzinfo:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What is wanted; an empty field wants all.
+    """The wanted events; an empty field wants all. In parentheses: the keyword of :meth:`build`.
 
-    Positions are byte offsets: ``start_position`` in the first log, ``stop_position`` in the last,
-    exclusive. ``at``: the log and the position where the wanted transaction begins (of a
-    :class:`binlogkit.Log`: begins, or has an event). Times are µs since the epoch, ``stop_time``
-    exclusive: the transaction's commit where the log has it (8.0.1+), else the event's own second.
-    ``sources``: names of servers' logs; a GTID that several of these have comes once, whatever
-    others have. ``where``: conditions on the row's values, see rows/where.py.
+    ``tables`` (``table``), ``exclude_tables`` (``exclude_table``): ``db.table``, or ``table`` in
+    any database.
+    ``ops`` (``op``): ``insert``, ``update``, ``delete``.
+    ``gtids`` (``gtid``): only transactions of this set.
+    ``at``: the log and the position where the wanted transaction begins (of a
+    :class:`binlogkit.Log`: begins, or has an event).
+    ``threads`` (``thread``): numbers of connections.
+    ``server_ids`` (``server_id``): numbers of the servers that wrote the events first.
+    ``sources`` (``source``): names of servers' logs. A transaction that several of these have comes
+    once, whatever others have.
+    ``where``: conditions on the row's values, see rows/where.py.
+    ``start_position``: bytes from the beginning of the first log.
+    ``stop_position``: bytes from the beginning of the last log, exclusive.
+    ``start_time``, ``stop_time`` (exclusive): µs since the epoch; keywords also take ISO 8601 and
+    datetime, in ``timezone`` if they have no offset. The time is the transaction's commit where the
+    log has it (8.0.1+), else the event's own second.
 
-    Damage of framing, checksums and what stands before an event's rows is reported whatever is
-    wanted. Rows that a filter leaves out (all but ``where``) are not decoded, which is what filters
-    are fast by, so that damage in them is not reported: of a log without checksums, or written
-    broken. ``verify(rows=True)`` decodes every row.
+    Damage of framing, checksums and what precedes an event's rows is reported whatever is wanted.
+    Rows that a filter leaves out (all but ``where``) are not decoded, which makes filters fast, so
+    damage inside them is not reported in a log without checksums, or written broken.
+    ``verify(rows=True)`` decodes every row.
     """
 
     tables: tuple[TableName, ...] = ()

@@ -38,12 +38,18 @@ def touched(
 ) -> pa.Table:
     """Which logs in the folder ``index`` changed what: :data:`TOUCHED` in Arrow.
 
-    One row for each log, table and operation; with ``minutes`` also for each minute. ``where``:
-    only logs and tables that may have changed rows with these values of the table's key, or of its
-    first column, ``COLUMN=VALUE`` or an expression as for ``rows``: no log that did is missing, and
-    about 0.6 % of the others are included. A log is also included if its key is not known or values
-    have no plain form. No log is opened: the answer holds as of ``read_at``. Damaged logs are
-    always included. Errors: InputError: ``index`` is no index of this version; UsageError.
+    One row for each log, table and operation. No log is opened: the answer holds as of ``read_at``.
+
+    ``table``, ``op``: only these.
+    ``minutes``: one row for each minute, too.
+    ``where``: only logs and tables that may have changed rows with these values of the table's key,
+    or of its first column: ``COLUMN=VALUE`` or an expression as for ``rows``. No log that did is
+    missing, and about 0.6 % of the others are included. A log is also included if its key is not
+    known or values have no plain form.
+
+    Damaged logs are always included.
+
+    Errors: InputError (``index`` is no index of this version), UsageError.
     """
     tables = [parse_table_name(text) for text in texts("table", table)]
     ops, asked = texts("op", op), asked_keys(parse_where(where))

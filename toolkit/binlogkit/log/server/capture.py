@@ -42,13 +42,28 @@ def capture(
     """Write a server's logs into the folder ``out``, or resume the capture that is there.
 
     ``server``: ``mysql://user@host:port`` (password: environment variable BINLOGKIT_PASSWORD, or
-    ``?defaults-file=…``) or settings; ``follow``: until ``stop.now()`` is called, else up to the
-    end of the last log; ``start_log``, ``start_position``: where a new capture begins (first log,
-    4); ``gtid_set``: begin with the log that has the first transaction that is not in the set;
-    ``patience``: seconds to look for a lost server before giving up; ``silence``: seconds without a
-    byte, heartbeats included, after which the server counts as lost. Errors: UsageError,
-    InputError, WriteError,
-    ServerError: LostConnectionError, ReplicationError, LogGapError.
+    ``?defaults-file=…``) or settings.
+    ``out``: the folder; a new one is made with mode 0700.
+    ``follow``: capture until ``stop.now()`` is called, else up to the end of the last log.
+    ``stop``: what ends a capture that follows.
+
+    Where a new capture begins:
+
+    ``start_log``: a log's name, by default the server's first.
+    ``start_position``: bytes from the log's beginning, by default 4, its first event.
+    ``gtid_set``: instead, the log with the first transaction that is not in this set.
+
+    When the connection is lost:
+
+    ``patience``: seconds to try to reach the server again; 0: not at all.
+    ``silence``: seconds without a byte, even a heartbeat, after which the server counts as lost.
+    ``lost``: called with each error of the connection.
+
+    ``progress``: called with the capture's progress.
+
+    Errors: UsageError (``out`` holds something else), InputError (a log in ``out`` is not as the
+    capture left it), WriteError, ServerError: LostConnectionError (after ``patience``),
+    ReplicationError, LogGapError (the server has purged logs that are needed).
     """
     from binlogkit.sources.server.capture import CaptureStart
     from binlogkit.sources.server.capture import capture as fill

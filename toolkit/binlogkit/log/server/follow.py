@@ -36,19 +36,24 @@ def follow(
 ) -> ServerFollowing | FollowingSeveral:
     """What a server writes from a place on, or the transactions outside a GTID set.
 
-    ``server``: ``mysql://user@host:port`` or settings; ``start_log``, ``start_position``: the place
-    (default: first log, 4); ``gtid_set``: transactions to skip (needs gtid_mode=ON; if another
-    server answers at the address, rows resume by GTID, several.py); ``wait``: wait for new events
-    until ``stop.now()``, else stop at the end of the last log; ``heartbeat``: seconds after
-    which an idle server sends one; ``patience``, ``silence``: as :func:`capture`; ``reading``:
-    ``schema``, ``charset``, ``on_damage`` as :func:`binlogkit.open`, for rows.
+    ``server``: ``mysql://user@host:port`` or settings.
+    ``start_log``: the log to start with, by default the server's first.
+    ``start_position``: bytes from its beginning, by default 4, its first event.
+    ``gtid_set``: instead, the transactions to skip; needs gtid_mode=ON. If another server answers
+    at the address later, rows resume by GTID.
+    ``wait``: wait for new events until ``stop.now()``, else stop at the end of the last log.
+    ``heartbeat``: seconds after which an idle server sends a heartbeat.
+    ``patience``, ``silence``, ``lost``: as :func:`capture`.
+    ``schema``, ``charset``, ``on_damage``: as :func:`binlogkit.open`, for rows.
 
     Several servers (``mysql://user@one:3306,two:3306``, or a list) need a ``gtid_set``. The first
     one that answers is followed. When it is lost, the next one that has all transactions that were
     read is followed (log/server/several.py). Several servers give no events.
 
     Iteration gives events; ``rows()``, ``batches()``, ``transactions()`` and ``steps()`` give whole
-    transactions (log/following.py). Errors: as :func:`capture`; DamageError.
+    transactions (log/following.py).
+
+    Errors: as :func:`capture`; DamageError.
     """
     servers, stop = servers_of(server), Stop() if stop is None else stop
     place = start_log, start_position

@@ -53,20 +53,25 @@ def snapshot(
     Each table is a Parquet file with its place in the server's logs.
 
     ``server``: ``mysql://user@host:port`` (password: environment variable BINLOGKIT_PASSWORD, or
-    ``?defaults-file=…``) or settings; ``tables``: those, else all; up to 9.5 also those from which
-    foreign keys change them.
+    ``?defaults-file=…``) or settings.
+    ``out``: the folder; it is made with mode 0700.
+    ``tables``: one ``db.table``, or several; by default all. Up to 9.5 the tables from which
+    foreign keys change them are added.
+    ``lock``: which writers wait for the moment of the snapshot:
 
-    ``lock``: who waits for the moment of the snapshot. ``tables``: writers of these tables;
-    ``held``: the same until the tables are read, which tables of engines without transactions need;
-    ``global``: all writers, by FLUSH TABLES WITH READ LOCK, for when transactions on the tables do
-    not end.
+    - ``tables``: writers of these tables.
+    - ``held``: the same until the tables are read. Tables of engines without transactions need it.
+    - ``global``: all writers, by FLUSH TABLES WITH READ LOCK, for when transactions on the tables
+      do not end.
 
-    DDL on the tables waits until they are read, unless ``chunk_rows`` is given. Then so many rows
-    are read at a time, no transaction stays open for long, and the log brings the tables to one
-    moment (log/server/chunked.py); they are then in memory. Otherwise memory is bounded.
+    ``chunk_rows``: read so many rows at a time, so that no transaction stays open for long. The log
+    then brings the tables to one moment (log/server/chunked.py), in memory. Without it DDL on the
+    tables waits until they are read, and memory is bounded.
 
     Privileges: SELECT, LOCK TABLES, REPLICATION CLIENT, RELOAD for ``global``, and REPLICATION
-    SLAVE for ``chunk_rows``. Errors: UsageError, WriteError, ServerError and its kinds.
+    SLAVE for ``chunk_rows``.
+
+    Errors: UsageError, WriteError, ServerError and its kinds.
     """
     from binlogkit.frames.snapshots.server import ServerTables
 
