@@ -48,7 +48,7 @@ class Part:
 
 #: Where tests die, or kill others, at every moment and not at a few.
 _KILLS = (
-    "tests/spark/landing/test_faults.py", "tests/spark/landing/test_door.py",
+    "tests/spark/landing/test_faults.py", "tests/spark/landing/test_land_logs.py",
     "tests/spark/stream/test_faults.py", "tests/cli/test_capture.py",
 )  # fmt: skip
 _WORKERS = str((os.cpu_count() or 1) + 1)

@@ -41,9 +41,9 @@ import binlogkit as bk
 from binlogkit.analyses.undoing.plans import NO_CHANGE, NOT_COMMITTED
 from binlogkit.errors import BinlogKitError, UnmetWarning
 from binlogkit.log.states.backwards import Back
-from binlogkit.log.states.door import states_of
 from binlogkit.log.states.forwards import States
 from binlogkit.log.states.point import Point
+from binlogkit.log.states.table_states import states_of
 from binlogkit.reports.sql import SqlOptions, script
 from binlogkit_fixtures.clock import start_server
 from binlogkit_fixtures.manifest import Table

@@ -202,7 +202,7 @@ class Follow:
 
 @dataclass(frozen=True, slots=True)
 class Await:
-    """The next step waits until the server has applied all that stands in its source's log."""
+    """The next step waits until the server has applied everything in its source's log."""
 
     server: str
     when: Condition = ALWAYS

@@ -8,7 +8,7 @@ from typing import Any
 
 from binlogkit.log import open_log
 from binlogkit.log.index import Index
-from binlogkit.spark.landing.door import in_threads
+from binlogkit.spark.landing.land_logs import in_threads
 from binlogkit.spark.landing.landing import Arrived, land_logs
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.reading import read

@@ -18,7 +18,7 @@ from binlogkit.cli import run
 from binlogkit.errors import InputError, UsageError
 from binlogkit.log import open_log
 from binlogkit.log.index import Index
-from binlogkit.spark.landing import Landing, current, door, keep_current, status
+from binlogkit.spark.landing import Landing, current, keep_current, land_logs, status
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import Journal, read_journal, read_terms
 from binlogkit.spark.landing.landing_path import Folder
@@ -216,13 +216,13 @@ def test_mistaken_terms_by_which_nothing_landed_are_not_kept(tmp_path: Path) -> 
     log = golden.case("8.0-row-full", "incident").binlogs[0]
     for tables, masks in ((["shop.customer"], []), ([], ["shop.customers.x=drop"])):
         with pytest.raises(UsageError, match=r"no log has a table|is for no column"):
-            door.land(None, log, tmp_path, tables=tables, masks=masks)
+            land_logs.land(None, log, tmp_path, tables=tables, masks=masks)
         assert not read_terms(Folder(tmp_path))
         assert "INSERT" not in statements(tmp_path)
         with pytest.raises(InputError, match="nothing has landed there"):
             status(tmp_path)
     masks = ["shop.customers.name=drop"]
-    assert door.land(None, log, tmp_path, masks=masks).batches == 1
+    assert land_logs.land(None, log, tmp_path, masks=masks).batches == 1
     assert [one.masks for one in read_terms(Folder(tmp_path))] == [tuple(masks)]
     assert "INSERT" not in statements(tmp_path)
 
@@ -233,7 +233,7 @@ def test_a_landing_without_masks_that_is_killed_leaves_no_statement_to_one_with_
     log = golden.case("8.0-row-full", "incident").binlogs[0]
     Index(tmp_path / "ledger").update(open_log(log).carriers)
     assert "INSERT" in statements(tmp_path)
-    door.land(None, log, tmp_path, masks=["shop.customers.name=drop"])
+    land_logs.land(None, log, tmp_path, masks=["shop.customers.name=drop"])
     assert "INSERT" not in statements(tmp_path)
 
 
@@ -244,7 +244,7 @@ def test_statements_of_logs_that_have_not_landed_go_when_masks_begin(
     """A landing without masks was killed behind one whose own stay, unless it has prepared XA
     transactions: these may land with the masks."""
     logs = [*golden.case("8.0-row-full", first).binlogs]
-    door.land(None, logs, tmp_path)
+    land_logs.land(None, logs, tmp_path)
     before = statements(tmp_path)
     assert before and "INSERT INTO shop" not in before
     logs += golden.case("8.0-row-full", "incident").binlogs[:1]
@@ -253,10 +253,10 @@ def test_statements_of_logs_that_have_not_landed_go_when_masks_begin(
         raise KeyboardInterrupt
 
     with at_step(1, "before", killed, [(Journal, "begin")]), pytest.raises(KeyboardInterrupt):
-        door.land(None, logs, tmp_path)
+        land_logs.land(None, logs, tmp_path)
     assert "INSERT INTO shop" in statements(tmp_path)
     masks = ["shop.customers.name=drop"]
-    door.land(None, logs, tmp_path, masks=masks, change_terms=True)
+    land_logs.land(None, logs, tmp_path, masks=masks, change_terms=True)
     assert statements(tmp_path) == (before if stay else "")
     assert [bool(one.masks) for one in read_terms(Folder(tmp_path))] == [False, True]
 
@@ -265,13 +265,13 @@ def test_statements_of_logs_that_have_not_landed_go_when_masks_begin(
 def test_a_landing_that_fails_behind_others_keeps_the_ledger(step: str, tmp_path: Path) -> None:
     """What landed stands in it, and what another landing that is under way has read."""
     if step == "land again":
-        door.land(None, FIRST, tmp_path)
+        land_logs.land(None, FIRST, tmp_path)
     else:
         Index(tmp_path / "ledger").update(open_log(FIRST).carriers)
     before = Index(tmp_path / "ledger").known.keys()
     other = under_way(Folder(tmp_path)) if step == "beside another" else nullcontext()
     with other, pytest.raises(UsageError, match="no log has a table"):
-        door.land(None, BOTH, tmp_path, exclude=["nothing"], change_terms=True)
+        land_logs.land(None, BOTH, tmp_path, exclude=["nothing"], change_terms=True)
     assert before <= Index(tmp_path / "ledger").known.keys()
 
 
@@ -310,18 +310,18 @@ def test_another_landing_with_other_masks_waits(masked_first: bool, tmp_path: Pa
     def other() -> None:
         nonlocal refused
         with pytest.raises(UsageError, match="is under way with other tables, masks or mask key"):
-            door.land(None, FIRST, out, masks=masks[1], change_terms=True)
+            land_logs.land(None, FIRST, out, masks=masks[1], change_terms=True)
         refused += 1
 
     steps = [(Index, "commit"), (Journal, "_keep"), (Journal, "begin"), (Journal, "finish")]
     for number in range(1, len(steps) + 1):
         out = tmp_path / str(number)
         with at_step(number, "before", other, steps):
-            door.land(None, FIRST, out, masks=masks[0])
+            land_logs.land(None, FIRST, out, masks=masks[0])
         assert refused == number
         assert [one.masks for one in read_terms(Folder(out))] == [tuple(masks[0])]
         assert bool(statements(out)) != masked_first
-        assert door.land(None, FIRST, out, masks=masks[0]).batches == 0
+        assert land_logs.land(None, FIRST, out, masks=masks[0]).batches == 0
 
 
 @pytest.mark.slow
@@ -352,7 +352,7 @@ def _lands(out: Path, masks: list[str]) -> bool:
     """Whether a first landing lands that begins when the other one does."""
     _barriers[0].wait()
     try:
-        return door.land(None, FIRST, out, masks=masks).batches == 1
+        return land_logs.land(None, FIRST, out, masks=masks).batches == 1
     except UsageError as exc:
         assert "other tables, masks or mask key" in str(exc) or "give --change-terms" in str(exc)
         return False

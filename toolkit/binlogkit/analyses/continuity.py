@@ -1,4 +1,4 @@
-"""Whether each change continues what the log last said of its row.
+"""Whether each before image has the values that the log last gave its row.
 
 A before image shows the row as the server found it. Where it differs from what the row's last
 change left, something changed the row without being logged. Images are compared by digests

@@ -122,8 +122,8 @@ def _doubts(found: TableDifference) -> list[str]:
 def _report(
     files: list[str], found: TableDifference, page: Page, first: str, second: str | None
 ) -> Report:
+    from binlogkit.reports.diff_and_undo import difference_report
     from binlogkit.reports.model import logs
-    from binlogkit.reports.states import difference_report
 
     names = [name for name in found.key if page.row(*found.table, {name: ""})]
     facts = [

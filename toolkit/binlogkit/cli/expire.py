@@ -1,4 +1,4 @@
-"""``binlogkit expire``: old changes of a landing go, and files that nobody reads any more."""
+"""``binlogkit expire``: deletes old changes of a landing, and files that no reader needs."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ def command(
     the same in all landings of a folder, until --change-terms sets others.
     """
     arrow_without_pandas()
-    from binlogkit.spark.landing.door import check, fresh_logs, land_on
     from binlogkit.spark.landing.journal import logs_apart
+    from binlogkit.spark.landing.land_logs import check, fresh_logs, land_on
     from binlogkit.spark.landing.store import place_of
     from binlogkit.spark.landing.terms import Terms
     from binlogkit.spark.masks import parse_masks

@@ -1,4 +1,4 @@
-"""What commands that use Arrow spare themselves at their start."""
+"""Work that commands skip at their start although they use Arrow."""
 
 from __future__ import annotations
 

@@ -95,8 +95,8 @@ def _report(
     """The plan: each row as it is and as it becomes."""
     from binlogkit.analyses.suspects.rules import file_words
     from binlogkit.analyses.undoing.shown import shown_rows
+    from binlogkit.reports.diff_and_undo import plan_report
     from binlogkit.reports.model import logs
-    from binlogkit.reports.states import plan_report
 
     chosen, files = page.chosen(filters), shlex.join(file_words(log.files))
     mode = getattr(plans, "mode", "")

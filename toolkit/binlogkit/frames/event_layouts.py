@@ -96,7 +96,7 @@ def layouts(
 
 
 def _are_texts(data: _Numbers, starts: _Numbers, ends: _Numbers) -> _Numbers:
-    """Which bytes are UTF-8; none where ``starts`` lies behind ``ends``."""
+    """Which bytes are UTF-8; none where ``starts`` is after ``ends``."""
     found: _Numbers = starts <= ends
     within = np.minimum(ends, len(data) - 1)
     places = np.stack([np.minimum(starts, within), within], axis=1).ravel()

@@ -125,8 +125,8 @@ class Live:
     """Tables as of the end of the last transaction. See :func:`live`.
 
     A thread follows the logs. Whatever is asked is answered as of one transaction's end, which
-    ``moment`` names; :meth:`holding` holds it still for several questions. An error that ends the
-    following is raised by each question since.
+    ``moment`` names; :meth:`holding` keeps it unchanged for several questions. After an error that
+    ends the following, each question raises it.
     """
 
     def __init__(

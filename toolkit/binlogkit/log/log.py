@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from binlogkit.log.explain import EventPlace, Explanation
     from binlogkit.log.following import Following
     from binlogkit.log.states.diff import TableDifference
-    from binlogkit.log.states.door import TableStates
     from binlogkit.log.states.life.life import RowLife
     from binlogkit.log.states.point import PointArg
     from binlogkit.log.states.table_state import TableState
+    from binlogkit.log.states.table_states import TableStates
     from binlogkit.log.undoing.plans import LogPlans, Undo
     from binlogkit.log.verify import Verification
     from binlogkit.rows.schema import TableSchema
@@ -293,8 +293,8 @@ class Log(Streams):
         By default all tables that the log names in changes, DDL or statements, by name, except
         those that it dropped or renamed before the point, or created after it.
         """
-        from binlogkit.log.states.door import TableStates
         from binlogkit.log.states.point import PointArgs
+        from binlogkit.log.states.table_states import TableStates
 
         check_names(point, PointArgs.__annotations__, "argument")
         return TableStates(self, tables, **point)

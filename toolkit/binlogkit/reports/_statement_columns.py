@@ -112,7 +112,7 @@ def _shown(form: Callable[[Any], str], value: Any) -> str:
 
 
 def _reasons(plans: PlanColumns) -> Reasons:
-    """Why plans have no statement, including values that SQL cannot express."""
+    """Why plans are refused, including values that SQL cannot express."""
     reasons = Reasons(plans.refused)
     there = reasons.none()
     if not there.any():

@@ -52,7 +52,7 @@ _LOCKED = " LOCK IN SHARE MODE"  # as they are now, not as when the transaction 
 
 
 def plan_lines(plan: Plan, number: int) -> tuple[list[str], str | None]:
-    """The lines of a plan, and why it has no statement, which they say, too; None if it has."""
+    """The lines of a plan, and why it is refused, which they say, too; None if it is not."""
     words = {name: form(plan.get(name)) for name, form in FORMS.items()}
     lines = [comment(f"{number}: {''.join(map(str, origin(str(plan.get('kind')), words)))}")]
     try:

@@ -301,7 +301,7 @@ def _blocks(head: list[str], rows: list[list[str]], before: int, screen: Screen)
 
 
 def _cut(cell: str, room: int) -> Text:
-    """A cell of at most ``room`` cells; of a path the end stays, which tells it from others."""
+    """A cell of at most ``room`` cells; a path keeps its end, by which it differs from others."""
     from rich.text import Text
 
     if cell_len(cell) > room and _PATH.fullmatch(cell):

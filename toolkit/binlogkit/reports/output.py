@@ -281,7 +281,7 @@ class _First(Iterable[_T]):
                 self.left += 1
 
     def of_all(self, count: int, output: Output) -> int:
-        """How many items there are, ``count`` of which were written; a terminal is told."""
+        """How many items there are, ``count`` of them written; a terminal shows both."""
         total = count + self.left
         if output.on_terminal and self.left:
             print(f"({count:,} of {total:,} shown: --limit N shows N, --limit 0 all)")

@@ -342,7 +342,7 @@ class EventRun:
 
 
 class _Stored:
-    """The bytes of the first events, one after the other: those in payloads behind all others.
+    """The bytes of the first events, one after the other: those in payloads after all others.
 
     ``starts``, ``stops``: of each in ``data``, without the checksum of ``tails`` bytes; ``count``:
     how many stand there, one behind the other.

@@ -1,4 +1,4 @@
-"""The point as of which a state is wanted, and which transactions count by then.
+"""Which transactions count by a point, and the forms of such a point.
 
 Transactions are numbered in log order (``tx``). A prepared XA transaction counts from its commit on
 (docs/traps.md, "XA"); all others from their own end.

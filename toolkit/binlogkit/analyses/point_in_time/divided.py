@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from binlogkit.analyses.continuity import Break
 from binlogkit.analyses.point_in_time.findings import StateFinding, StateFindings
-from binlogkit.analyses.point_in_time.folding import Folding, ReplayOutcome
+from binlogkit.analyses.point_in_time.replay_inputs import ReplayInputs, ReplayOutcome
 from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -91,10 +91,10 @@ class ShareResult:
 
 
 def fold_share(
-    folding: Folding, switches: Sequence[Switch], batches: Iterable[pa.RecordBatch]
+    inputs: ReplayInputs, switches: Sequence[Switch], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch | ShareResult]:
     """The rows of a share after its changes, which come in log order, then its other results."""
-    run, due = folding.begun(), list(switches)
+    run, due = inputs.begun(), list(switches)
     for batch in batches:
         while due and due[0].at <= batch["seq"][0].as_py():
             run.meet(due[0].at, due[0].name, due.pop(0).empty)
@@ -102,12 +102,12 @@ def fold_share(
     for switch in due:
         run.meet(switch.at, switch.name, switch.empty)
     try:
-        outcome = folding.outcome(run)
+        outcome = inputs.outcome(run)
     except UsageError as exc:
         yield ShareResult(error=str(exc))
         return
     yield from outcome.rows.combine_chunks().to_batches(max_chunksize=_ROWS)
-    yield ShareResult.of(outcome, folding.names[-1])
+    yield ShareResult.of(outcome, inputs.names[-1])
 
 
 def merged(shares: Sequence[ShareResult]) -> ShareResult:

@@ -24,6 +24,12 @@ from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.kept_batches import KeptBatches
 from binlogkit.analyses.point_in_time.replay import by_table
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
+from binlogkit.analyses.point_in_time.rewind_steps import (
+    RewindSteps,
+    ever_above,
+    rewind_steps,
+    undo,
+)
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.state import (
     ReplayLedger,
@@ -31,7 +37,6 @@ from binlogkit.analyses.point_in_time.state import (
     State,
     as_state,
 )
-from binlogkit.analyses.point_in_time.way_back import WayBack, ever_above, undo, way_back
 from binlogkit.constants import TableId
 
 #: Whether what is outside any transaction, at a file and a position, lies on the way.
@@ -117,14 +122,14 @@ def _between(span: Span, transactional: bool | None) -> Counting:
 
 def _way(
     name: TableId, ledger: ReplayLedger, span: Span, counts: Counting, findings: StateFindings
-) -> WayBack:
+) -> RewindSteps:
     between = [
         b
         for b in ledger.boundaries
         if (span.outside(b.file, b.pos) if b.tx is None else counts.happened(b))
     ]
     logged = ledger.cascades_logged
-    return way_back(between, name, findings, cascades_logged=logged, unknown=span.unknown)
+    return rewind_steps(between, name, findings, cascades_logged=logged, unknown=span.unknown)
 
 
 def _inside(batches: Iterable[pa.RecordBatch], outside: Outside) -> Iterator[pa.RecordBatch]:
@@ -140,7 +145,7 @@ def _inside(batches: Iterable[pa.RecordBatch], outside: Outside) -> Iterator[pa.
 
 
 def _by_step(
-    batches: Iterable[pa.RecordBatch], way: WayBack
+    batches: Iterable[pa.RecordBatch], way: RewindSteps
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The changes to undo in each step; those before an early end are left out."""
     for batch in batches:

@@ -1,7 +1,7 @@
 """States on Spark: tasks read the changes, exchange them by shares of keys, and fold each share.
 
 Canonical batches cross between tasks as bytes (parcels.py); they are folded as on one machine
-(folding.py). The driver gets only where parcels begin and end, which keys updates connect, and each
+(inputs.py). The driver gets only where parcels begin and end, which keys updates connect, and each
 share's result; changes and rows stay with the tasks.
 """
 
@@ -26,8 +26,8 @@ from binlogkit.analyses.point_in_time.divided import (
     merged,
 )
 from binlogkit.analyses.point_in_time.findings import StateFindings
-from binlogkit.analyses.point_in_time.folding import Folding
 from binlogkit.analyses.point_in_time.parcels import in_order, parcels
+from binlogkit.analyses.point_in_time.replay_inputs import ReplayInputs
 from binlogkit.analyses.point_in_time.shares import Connected, divisible, may_divide, touched
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -110,20 +110,20 @@ def _plain(column: Any) -> Any:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def shared(changes: Any, folding: Folding) -> Shared:
+def shared(changes: Any, inputs: ReplayInputs) -> Shared:
     """A Spark frame of typed changes. UsageError: it is none."""
     if isinstance(changes, Shared):
         return changes
     from pyspark.sql import functions as sql
 
     rows = lazy(changes, ("before", "after", "db", "table"))
-    image_fields(rows, "after", folding.key)
+    image_fields(rows, "after", inputs.key)
     if "seq" not in changes.columns:
         raise UsageError("a Spark frame has no order: the column seq is needed")
-    if folding.numbers is not None and "tx" not in changes.columns:
+    if inputs.numbers is not None and "tx" not in changes.columns:
         raise UsageError("the changes have no column tx: their transactions are not known")
     wanted = sql.lit(False)
-    for db, table in folding.followed:
+    for db, table in inputs.followed:
         wanted = wanted | ((sql.col("db") == db) & (sql.col("table") == table))
     frame = changes.where(wanted).select(*needed_columns(changes.columns))
     schema = canonical_schema(frame)
@@ -147,22 +147,22 @@ def _as(column: Any, kind: pa.DataType) -> Any:
     return column.cast(kind)
 
 
-def fold_shared(changes: Any, folding: Folding) -> FoldedState:
+def fold_shared(changes: Any, inputs: ReplayInputs) -> FoldedState:
     """The state after changes that a cluster's tasks hold.
 
     If rows can be folded apart there are as many shares as the cluster's shuffles have partitions,
     else one task folds everything. Memory of a task: twice the rows of its share, and 64 MB.
     """
-    given = shared(changes, folding)
-    alone = not folding.key or folding.family is not None or folding.bases
-    apart = not alone and divisible(folding.key, given.schema)
-    parcelled = given.tasks.map(_parcelling(given.changes, folding, apart=apart), _PARCELS).kept()
+    given = shared(changes, inputs)
+    alone = not inputs.key or inputs.family is not None or inputs.bases
+    apart = not alone and divisible(inputs.key, given.schema)
+    parcelled = given.tasks.map(_parcelling(given.changes, inputs, apart=apart), _PARCELS).kept()
     told = parcelled.where("what", PLACE, LAYOUT, EDGES).records() if apart else []
-    plan = _planned(told, folding, parcelled.shares)
-    shares = parcelled.where("what", PARCEL).map(_sharing(folding.key, plan), _SHARES)
-    folded = shares.together(plan.count).map(_folding(folding, plan.switches), _FOLDED).kept()
+    plan = _planned(told, inputs, parcelled.shares)
+    shares = parcelled.where("what", PARCEL).map(_sharing(inputs.key, plan), _SHARES)
+    folded = shares.together(plan.count).map(_folding(inputs, plan.switches), _FOLDED).kept()
     ended = [ShareResult.read(one["text"]) for one in folded.where("what", TOLD).records()]
-    ended = ended or [one for one in fold_share(folding, [], []) if isinstance(one, ShareResult)]
+    ended = ended or [one for one in fold_share(inputs, [], []) if isinstance(one, ShareResult)]
     return FoldedState(merged(ended), folded, divided=plan.count > 1)
 
 
@@ -176,21 +176,21 @@ class _Plan:
 
 
 def _parcelling(
-    canonical: Callable[[Batches], Batches], folding: Folding, *, apart: bool
+    canonical: Callable[[Batches], Batches], inputs: ReplayInputs, *, apart: bool
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """Effective changes as parcels, and what the driver needs to know of them."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         layouts: dict[str, bytes] = {}
         edges: list[Any] = []
-        for batch in folding.counted(canonical(batches)):
-            for parcel in parcels(batch, folding.followed):
+        for batch in inputs.counted(canonical(batches)):
+            for parcel in parcels(batch, inputs.followed):
                 place = parcel.at, parcel.last, *parcel.name, parcel.layout
                 yield row(_PARCELS, PARCEL, *place, parcel.data)
                 if apart:
                     changes = parcel.batch()
                     layouts.setdefault(parcel.layout, packed(changes.slice(0, 0)))
-                    edges.append(touched(changes, folding.key)[1:])
+                    edges.append(touched(changes, inputs.key)[1:])
                     yield row(_PARCELS, PLACE, *place, None)
         for name, empty in layouts.items():
             yield row(_PARCELS, LAYOUT, None, None, None, None, name, empty)
@@ -204,13 +204,13 @@ def _parcelling(
     return run
 
 
-def _planned(told: Sequence[Mapping[str, Any]], folding: Folding, count: int) -> _Plan:
+def _planned(told: Sequence[Mapping[str, Any]], inputs: ReplayInputs, count: int) -> _Plan:
     """``told``: what the driver needs to know, nothing if rows cannot be folded apart; ``count``:
     the possible number of shares."""
     none = np.empty(0, np.uint64)
     alone = _Plan(1, Connected(none, none))
     places = _places(one for one in told if one["what"] == PLACE)
-    if not places or not may_divide(folding, places[0][0]):
+    if not places or not may_divide(inputs, places[0][0]):
         return alone
     runs = sorted(places, key=lambda place: (place[2], place[0]))
     if any(a[2] == b[2] and b[0] <= a[1] for a, b in pairwise(runs)):
@@ -258,14 +258,14 @@ def _sharing(key: Sequence[str], plan: _Plan) -> Callable[[Batches], Iterator[pa
 
 
 def _folding(
-    folding: Folding, switches: Sequence[Switch]
+    inputs: ReplayInputs, switches: Sequence[Switch]
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """The rows of a share and its other results."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         given = ((r["at"], r["last"], r["data"]) for r in rows(batches))
         at = 0
-        for found in fold_share(folding, switches, in_order(given)):
+        for found in fold_share(inputs, switches, in_order(given)):
             if isinstance(found, ShareResult):
                 yield row(_FOLDED, TOLD, found.text(), None)
             elif found.num_rows:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.chunk import Chunk, KeptPiece
 from binlogkit.analyses.point_in_time.codes import Integers, decoded, roots
-from binlogkit.analyses.point_in_time.folding import Folding
 from binlogkit.analyses.point_in_time.keyed import read_keys
+from binlogkit.analyses.point_in_time.replay_inputs import ReplayInputs
 
 Hashes = NDArray[np.uint64]
 
@@ -89,17 +89,17 @@ def _exact(kind: pa.DataType) -> bool:
     return any(one(kind) for one in exact)
 
 
-def may_divide(folding: Folding, first: int) -> bool:
+def may_divide(inputs: ReplayInputs, first: int) -> bool:
     """Whether boundaries affect the rows of each key alike, whatever other rows there are.
 
     ``first``: the ``seq`` of the first change.
     """
-    plain = folding.key and folding.family is None and not folding.bases
-    return bool(plain) and not any(_minds(b, folding, first) for b in folding.happened)
+    plain = inputs.key and inputs.family is None and not inputs.bases
+    return bool(plain) and not any(_minds(b, inputs, first) for b in inputs.happened)
 
 
-def _minds(boundary: Boundary, folding: Folding, first: int) -> bool:
-    if not any(boundary.concerns(name) for name in folding.names):
+def _minds(boundary: Boundary, inputs: ReplayInputs, first: int) -> bool:
+    if not any(boundary.concerns(name) for name in inputs.names):
         return False
     if boundary.conditional:  # it says something about a table without rows
         return boundary.seq >= first
@@ -107,7 +107,7 @@ def _minds(boundary: Boundary, folding: Folding, first: int) -> bool:
     if done is None:
         return False
     changed = {*done.renamed, *done.renamed.values(), *done.dropped, *done.changed, *done.lost}
-    return not changed.union(done.added).isdisjoint(folding.key)
+    return not changed.union(done.added).isdisjoint(inputs.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.counting import Counting, Until
 from binlogkit.analyses.point_in_time.findings import FINDINGS, StateFindings
-from binlogkit.analyses.point_in_time.folding import Folding
 from binlogkit.analyses.point_in_time.replay import Replay
+from binlogkit.analyses.point_in_time.replay_inputs import ReplayInputs
 from binlogkit.analyses.point_in_time.result import STATE
 from binlogkit.analyses.point_in_time.shared import FoldedState, Shared, fold_shared
 from binlogkit.analyses.point_in_time.unlogged import Broken
@@ -120,7 +120,7 @@ class Replaying:
             counts.note_cascades(above, findings)
         self._findings, self._before = findings, before
         self._run: Replay | None = None
-        self._folding = Folding(
+        self._inputs = ReplayInputs(
             table.key, tuple(names), happened, given, family,
             None if counts is None else counts.numbers, ledger.undone,
             -1 if counts is None else counts.outside, ledger.unchecked, table.bases,
@@ -130,19 +130,19 @@ class Replaying:
     def take(self, changes: Any) -> None:
         """Take changes, as :func:`replay` does, of any tables, in parts."""
         run = self._begun()
-        for batch in self._folding.counted(changes):
+        for batch in self._inputs.counted(changes):
             run.take(batch)
 
     def _begun(self) -> Replay:
         if self._run is None:
-            self._run = self._folding.begun()
+            self._run = self._inputs.begun()
             self._run.before = self._before
         return self._run
 
     def finish(self, like: Any = ()) -> State[Any]:
         """The state after all changes, of the engine of ``like``."""
         run = self._begun()
-        outcome = self._folding.outcome(run)
+        outcome = self._inputs.outcome(run)
         outcome.tell(self._findings)
         cascaded = () if run.cascades is None else tuple(run.cascades.done or ())
         done = as_state(outcome.rows, self._findings, like)
@@ -153,7 +153,7 @@ class Replaying:
     def of(self, changes: Any) -> State[Any]:
         """The state after these changes, which are all."""
         if is_spark(changes) or isinstance(changes, Shared):
-            return _shared(changes, self._folding, self._findings)
+            return _shared(changes, self._inputs, self._findings)
         self.take(changes)
         return self.finish(changes)
 
@@ -244,17 +244,17 @@ def _family(
     return {named[table]: key_of(definitions[named[table]])[0] for table in above}
 
 
-def _shared(changes: Any, folding: Folding, findings: StateFindings) -> State[Any]:
+def _shared(changes: Any, inputs: ReplayInputs, findings: StateFindings) -> State[Any]:
     """A state of changes that Spark's tasks hold; they keep its rows."""
-    if folding.keep_cascaded:
+    if inputs.keep_cascaded:
         raise UsageError("what foreign keys did is not kept on Spark")
-    folded = fold_shared(changes, folding)
+    folded = fold_shared(changes, inputs)
     folded.tell(findings)
     told = findings.table()
     if is_spark(changes):
         told = from_arrow(told, changes, FINDINGS)
     determined = all(finding.determined for finding in findings.found.values())
-    definition = folding.definition() if folded.told.met else None
+    definition = inputs.definition() if folded.told.met else None
     return State(
         folded.rows(),
         told,

@@ -1,4 +1,4 @@
-"""Plans for many changes at once: what a statement sets, what finds its row, why there is none."""
+"""Plans for many changes: what a statement sets, how it finds its row, why a change is refused."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ class PlanColumns:
 
 
 class Reasons:
-    """Why rows have no statement: for each the first reason given, in ``texts``."""
+    """Why rows are not undone: for each the first reason given, in ``texts``."""
 
     def __init__(self, texts: pa.StringArray) -> None:
         self.texts = texts

@@ -23,8 +23,8 @@ from binlogkit.frames.snapshots import mydumper, shell
 from binlogkit.frames.snapshots.dump import read_dump
 from binlogkit.frames.snapshots.facts import KEY, StateFacts, facts_in
 from binlogkit.frames.snapshots.folder import DumpFolder
+from binlogkit.frames.snapshots.json_lines import records_of_lines, state_rows_of
 from binlogkit.frames.snapshots.snapshot import Snapshot, TableSnapshot
-from binlogkit.frames.snapshots.states import records_of_lines, state_rows_of
 from binlogkit.frames.snapshots.values import Misread
 from binlogkit.limits import limit, limit_error
 from binlogkit.rows.ddl import Catalog

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.point_in_time.rewind_steps import called_later, ever_above, rewind_steps
 from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
-from binlogkit.analyses.point_in_time.way_back import called_later, ever_above, way_back
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.states.assembled import assembled
+from binlogkit.log.states.backwards_reach import BackwardsReach
 from binlogkit.log.states.bases.bases import facts_of
 from binlogkit.log.states.bases.earlier_names import all_names, boundaries_of, definitions_before
 from binlogkit.log.states.bases.given import bases_of
-from binlogkit.log.states.between import Between
 from binlogkit.log.states.doubts import doubts_of, doubts_of_bases, noted
 from binlogkit.log.states.forwards import (
     full_name,
@@ -25,7 +25,7 @@ from binlogkit.log.states.forwards import (
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.images.contradictions import unlogged
 from binlogkit.log.states.places import among
-from binlogkit.log.states.reached import reached
+from binlogkit.log.states.state_position import state_position
 from binlogkit.rows.filters import written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
 
@@ -66,7 +66,7 @@ class Back:
             wanted = all_names(happened, held)
         with log.knowing(self._before.catalog):
             self.reading = StateReading(log, wanted, self._sources, since=self._base)
-        self._reaches: dict[Point, Between] = {}
+        self._reaches: dict[Point, BackwardsReach] = {}
 
     def tables(self, point: Point) -> list[str]:
         """The tables whose states are wanted."""
@@ -95,11 +95,11 @@ class Back:
         from binlogkit.analyses.point_in_time.findings import StateFindings
 
         for name in self._bases.tables:
-            way = way_back(between, name, StateFindings(), cascades_logged=True)
+            way = rewind_steps(between, name, StateFindings(), cascades_logged=True)
             if way.created is None:
                 yield written_table_name(*way.steps[-1].name)
 
-    def reach(self, point: Point) -> Between:
+    def reach(self, point: Point) -> BackwardsReach:
         """The way back to a point."""
         from binlogkit.analyses.point_in_time.counting import Counting
 
@@ -107,7 +107,9 @@ class Back:
             transactions = self.reading.transactions
             until = point.until(transactions)
             counted = Counting(transactions, until).ended
-            self._reaches[point] = Between(self._log, transactions, counted, until, self._base)
+            self._reaches[point] = BackwardsReach(
+                self._log, transactions, counted, until, self._base
+            )
         return self._reaches[point]
 
     def at(self, point: Point, table: str) -> TableState:
@@ -168,7 +170,7 @@ class Back:
             doubts += doubts_of_bases([base])
         notes = [noted("behind_end", text) for text in point.notes(history, transactions)]
         altered = any(b.concerns(n) for n in names for b in self._between(point))
-        position, _ = reached(log, point.place, history.ends, transactions, reach.counted)
+        position, _ = state_position(log, point.place, history.ends, transactions, reach.counted)
         return assembled(
             name,
             found.rows,
@@ -191,7 +193,7 @@ class Back:
         """Whether the table that has this name in the end was there all the way from the point."""
         from binlogkit.analyses.point_in_time.findings import StateFindings
 
-        return way_back(
+        return rewind_steps(
             self._between(point), name, StateFindings(),
             cascades_logged=logged, unknown=self._stops(),
         ).whole  # fmt: skip
@@ -213,7 +215,7 @@ class Back:
         """UsageError for a table that had another name at the point."""
         from binlogkit.analyses.point_in_time.findings import StateFindings
 
-        way = way_back(self._between(point), last, StateFindings(), cascades_logged=True)
+        way = rewind_steps(self._between(point), last, StateFindings(), cascades_logged=True)
         first = way.steps[-1].name
         if way.whole and first != name:
             then, now = (written_table_name(*one) for one in (first, name))
@@ -250,7 +252,7 @@ class Back:
             found += sorted(over.get(parent, set()) - {*found})
         return ever_above(self.reading.boundaries, names, found)
 
-    def _gtids(self, reach: Between) -> GtidSet | None:
+    def _gtids(self, reach: BackwardsReach) -> GtidSet | None:
         """The transactions that the state holds: the base's without the undone ones."""
         if self._base.gtids is None:
             return None

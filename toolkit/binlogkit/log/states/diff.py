@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.filter_warnings import warn_of_unknown
-from binlogkit.log.states.door import states_of
 from binlogkit.log.states.doubts import noted, with_more
 from binlogkit.log.states.point import Point, PointArg, TableArgs, point_args
 from binlogkit.log.states.table_state import TableState
+from binlogkit.log.states.table_states import states_of
 from binlogkit.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.filters import written_table_name
 

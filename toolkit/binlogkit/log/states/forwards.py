@@ -34,7 +34,7 @@ from binlogkit.log.states.history import History, TableFacts
 from binlogkit.log.states.images.contradictions import Contradiction, explains
 from binlogkit.log.states.places import Logs
 from binlogkit.log.states.point import Point, TableArgs
-from binlogkit.log.states.reached import reached
+from binlogkit.log.states.state_position import state_position
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import TableName, parse_table_name, written_table_name
 from binlogkit.rows.schema import Origin, Supposition
@@ -373,7 +373,7 @@ class States:
             assumes=(*self.assumes, *assumed(log, history.version, base=bool(begins))),
             reach=reach,
             based=based,
-            place=reached(
+            place=state_position(
                 log,
                 point.place,
                 history.ends,

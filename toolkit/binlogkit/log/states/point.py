@@ -1,4 +1,4 @@
-"""The point as of which a state is wanted."""
+"""A point as a user gives it: a position, a GTID set or a time; what counts by it: counting.py."""
 
 from __future__ import annotations
 

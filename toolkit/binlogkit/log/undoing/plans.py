@@ -71,7 +71,7 @@ class LogPlans(Overviewed, Plans):
         return "".join(script(self, options))
 
     def refusals(self) -> list[str]:
-        """How many changes have no statement for what kind of reason, and what to do about each;
+        """How many changes were refused for which kind of reason, and what to do about each;
         options are named as on the command line."""
         from binlogkit.reports.sql import Script
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from binlogkit.constants import TableId
 from binlogkit.errors import ServerError, printable
-from binlogkit.log.states.door import TableStates
+from binlogkit.log.states.table_states import TableStates
 from binlogkit.log.undoing.playing import Played, Range, definers, write_relay_log
 from binlogkit.log.undoing.proof import Proof, ProvedTable
 from binlogkit.rows.ddl.scan import ScriptStatements

@@ -6,9 +6,9 @@ means for the data (:data:`CODES`). By topic: :mod:`.file_checks`, :mod:`.statem
 """
 
 from binlogkit.rows.soundness.alone import Alone
+from binlogkit.rows.soundness.continuity_checks import Joint
 from binlogkit.rows.soundness.finding import CODES, FileFacts, Finding, Grade, Place
 from binlogkit.rows.soundness.gaps import Gap, Gaps
-from binlogkit.rows.soundness.series import Joint
 from binlogkit.rows.soundness.soundness import Soundness
 
 __all__ = [

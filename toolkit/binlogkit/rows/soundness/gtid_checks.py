@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from binlogkit.rows.gtid_ledger import by_origin
+from binlogkit.rows.soundness.continuity_checks import SeriesLedger
 from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.finding import FileFacts, finding
 from binlogkit.rows.soundness.runs import CLOCK, GTID, Doubt, EventRuns
-from binlogkit.rows.soundness.series import SeriesLedger
 
 Array = np.ndarray[Any, Any]
 

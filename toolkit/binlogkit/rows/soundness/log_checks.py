@@ -18,10 +18,10 @@ from binlogkit.errors import (
 from binlogkit.events.early import EarlyRows
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.series import Series
+from binlogkit.rows.soundness.continuity_checks import SeriesLedger
 from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.file_checks import FileChecks
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
-from binlogkit.rows.soundness.series import SeriesLedger
 from binlogkit.rows.soundness.statement_checks import StatementChecks
 from binlogkit.rows.soundness.transaction_checks import TransactionChecks, XaLedger
 from binlogkit.rows.soundness.watch import Watch

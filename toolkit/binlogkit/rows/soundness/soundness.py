@@ -14,9 +14,9 @@ from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.losses import Loss
 from binlogkit.rows.series import Series
 from binlogkit.rows.soundness.alone import Alone
+from binlogkit.rows.soundness.continuity_checks import Joint, SeriesLedger
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Place, finding
 from binlogkit.rows.soundness.log_checks import LogChecks
-from binlogkit.rows.soundness.series import Joint, SeriesLedger
 from binlogkit.rows.soundness.transaction_checks import XaLedger
 from binlogkit.rows.window import Met, Window
 from binlogkit.sources.carriers import Carrier

@@ -13,11 +13,11 @@ import numpy as np
 from binlogkit.constants import EventType
 from binlogkit.events.control import Incident, XaPrepare, Xid
 from binlogkit.rows.ddl import StatementKind
+from binlogkit.rows.soundness.continuity_checks import SeriesLedger
 from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
 from binlogkit.rows.soundness.gtid_checks import GtidChecks
 from binlogkit.rows.soundness.runs import Doubt, EventRuns, runs_of
-from binlogkit.rows.soundness.series import SeriesLedger
 from binlogkit.rows.transactions import Outcome, Transaction
 from binlogkit.rows.window import ALONE, LOOK, REPLACED
 from binlogkit.sources.log_format import version_tuple

@@ -15,7 +15,7 @@ them so; docs/document-errors.md says where not), the command's code first, litt
 - COM_BINLOG_DUMP_GTID (5.6.5+): ``1e flags:2 server_id:4 name_length:4 name position:8
   data_length:4 data``; without a name the server looks for the log to begin with.
 
-Rights: REPLICATION SLAVE for dumps; REPLICATION CLIENT for the list of logs, which may be missing.
+Privileges: REPLICATION SLAVE for dumps; REPLICATION CLIENT for the list of logs (optional).
 """
 
 from __future__ import annotations
@@ -150,7 +150,9 @@ class ReplicationClient:
             if error.code not in _DENIED:
                 raise
             raise ServerError(
-                "the account lacks the right REPLICATION SLAVE", server=self.server, code=error.code
+                "the account lacks REPLICATION SLAVE",
+                server=self.server,
+                code=error.code,
             ) from error
 
     def dump(self, file: str, position: int, *, wait: bool) -> Iterator[Item]:

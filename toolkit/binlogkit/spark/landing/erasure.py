@@ -160,7 +160,7 @@ def _there(out: LandingPath, name: TableId) -> bool:
 
 
 def _tell_other_names(ledger: Ledger, asked: Sequence[_Asked]) -> None:
-    """Tell which names of the tables that have landed are not among those asked."""
+    """Report which names of the landed tables were not asked for."""
     names = {one.name for one in asked}
     for one in asked:
         before = {*lineage(ledger.boundaries, one.name)} - {one.name}

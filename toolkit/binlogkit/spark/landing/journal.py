@@ -59,7 +59,7 @@ class Journal:
 
     @property
     def mark(self) -> str:
-        """What tells this journal from one that was there before and was deleted."""
+        """What distinguishes this journal from an earlier one that was deleted."""
         table = opened(self._begun)
         assert table is not None
         return str(table.metadata().id)

@@ -35,7 +35,7 @@ class Terms:
 
     @property
     def text(self) -> str:
-        """They as a text, by which others are told from them."""
+        """The terms as a text, which differs for other terms."""
         return json.dumps(astuple(self.kept))
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from binlogkit.analyses.point_in_time import read_boundaries
-from binlogkit.analyses.point_in_time.way_back import stops_way
+from binlogkit.analyses.point_in_time.rewind_steps import stops_way
 from binlogkit.log.states.history import History
 from binlogkit.log.streams import Streams, viewed
 from binlogkit.rows.ddl import Catalog

@@ -25,7 +25,7 @@ _LATER = "the point is later than the base: going back from a base needs an earl
 _NO_ROOM = "events outside transactions cannot be placed: the base has no position"
 
 
-class Between(Reach):
+class BackwardsReach(Reach):
     """The way from a base back to a point.
 
     ``concerns``: whether something missing at a place of the logs may be missing on the way;

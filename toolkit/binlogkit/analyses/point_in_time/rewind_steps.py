@@ -1,4 +1,4 @@
-"""The way back from a table's later rows: its names, and what to undo between its changes.
+"""The steps of a rewind from a table's later rows: its names, and what to undo between its changes.
 
 Backwards, a RENAME gives the table its old name. An ALTER that added, renamed or dropped columns
 removes the added ones, restores names, and leaves the dropped ones' cells unknown. CREATE is the
@@ -35,7 +35,7 @@ _ENDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class WayStep:
+class RewindStep:
     """Changes of ``name`` after the place ``after``, and then the ``boundary`` to undo there; None
     at the point."""
 
@@ -46,14 +46,14 @@ class WayStep:
 
 
 @dataclass(slots=True)
-class WayBack:
+class RewindSteps:
     """``steps``, the last one in the log first.
 
     ``created``: the CREATE that ends it, None without one; ``numbered``: columns that were added on
     the way; ``engine_changed``: whether the table may have had another engine.
     """
 
-    steps: list[WayStep] = field(default_factory=list)
+    steps: list[RewindStep] = field(default_factory=list)
     created: Boundary | None = None
     numbered: set[str] = field(default_factory=set)
     engine_changed: bool = False
@@ -69,21 +69,21 @@ class WayBack:
         return self.steps[-1].boundary is None
 
 
-def way_back(
+def rewind_steps(
     between: Sequence[Boundary],
     name: TableId,
     findings: StateFindings,
     *,
     cascades_logged: bool = False,
     unknown: Collection[int] = (),
-) -> WayBack:
+) -> RewindSteps:
     """The way back of the table called ``name`` at its end.
 
     ``between``: what happened to tables on the way, in log order; ``findings`` gets what makes the
     rows uncertain; ``cascades_logged``: whether the server
     logs such changes; ``unknown``: see :class:`Span`.
     """
-    way, current, ended = WayBack(), name, False
+    way, current, ended = RewindSteps(), name, False
     for boundary in reversed(between):
         if not boundary.concerns(current):
             if boundary.may_write:
@@ -91,7 +91,7 @@ def way_back(
                 findings.add(kind, boundary.file, boundary.pos)
             continue
         if not ended and boundary.action == "rename" and boundary.new_name == current:
-            way.steps.append(WayStep(current, boundary.seq, boundary))
+            way.steps.append(RewindStep(current, boundary.seq, boundary))
             current = boundary.name
             continue
         stops = boundary.seq in unknown or stops_way(boundary, cascades_logged=cascades_logged)
@@ -100,22 +100,22 @@ def way_back(
             done, dropped = boundary.alteration, _dropped(boundary)
             if done is not None and dropped is not None:
                 way.numbered |= done.added.keys()
-                way.steps.append(WayStep(current, boundary.seq, boundary, dropped))
+                way.steps.append(RewindStep(current, boundary.seq, boundary, dropped))
                 continue
         if boundary.action != "create" or boundary.conditional:
             ends = "emptied" if boundary.deletes_all else _ENDS.get(boundary.action, "stopped")
             findings.add(ends, boundary.file, boundary.pos)
         if not ended:
-            way.steps.append(WayStep(current, boundary.seq, boundary))
+            way.steps.append(RewindStep(current, boundary.seq, boundary))
             made = boundary.action == "create" and not boundary.conditional
             way.created = boundary if made else None
             ended = True
     if not ended:
-        way.steps.append(WayStep(current, -1))
+        way.steps.append(RewindStep(current, -1))
     return way
 
 
-def undo(fold: Fold, step: WayStep) -> None:
+def undo(fold: Fold, step: RewindStep) -> None:
     """Make a table's rows what they were before the boundary of a step."""
     boundary = step.boundary
     if boundary is None or boundary.action != "alter" or boundary.alteration is None:

@@ -1,4 +1,4 @@
-"""One replay, carried out by one process, or by many with the rows of some keys each.
+"""What a replay needs besides the changes. One process carries it out, or many, each some keys.
 
 What counts, what happened to the tables and where rows begin is settled before (state.py); here is
 the remaining work and its result. It is plain data, so that a task of a cluster can have it.
@@ -26,7 +26,7 @@ from binlogkit.rows.schema import TableDefinition
 
 
 @dataclass(frozen=True, slots=True)
-class Folding:
+class ReplayInputs:
     """What a replay needs besides the changes.
 
     ``names``: of the lineage, the wanted table last; ``happened``: the boundaries that count;

@@ -26,7 +26,7 @@ _ENDED = ("committed", "rolled_back")
 FilePos = tuple[str, int]
 
 
-def reached(
+def state_position(
     log: Logs,
     at: FilePos | None,
     ends: Mapping[str, int],

@@ -26,7 +26,7 @@ def test_it_shows_what_it_gives_and_takes_none() -> None:
         ("keyed", "pk"), ("keyed", "pk_last"),
     ]  # fmt: skip
     assert repr(states).endswith("taken: 2>") and next(states, None) is None
-    with pytest.raises(UsageError, match="all of these states were taken"):
+    with pytest.raises(UsageError, match="these states have been read already"):
         list(states)
 
 
