@@ -29,6 +29,7 @@ from binlogkit.frames.schema import table_of
 from binlogkit.frames.text_columns import Mask
 from binlogkit.rows.ddl.keys import NO_ACTION
 
+_EMPTY = ("truncate", "drop")
 _Values = list[tuple[Any, ...] | None]
 #: The values that a foreign key's rows had before an event, by its file and position, and of how
 #: many rows; None where they are not known.
@@ -91,13 +92,14 @@ class Unchecked:
     """``keys``: the foreign keys at the end; ``values``: by key those that changes with
     foreign_key_checks off wrote or removed in its child, or removed in its parent, each with the
     ``seq`` of the first; ``before``: what there was before the changes, where rows may dangle;
-    ``emptied``: the tables that were emptied or dropped, or written by statements that are logged
-    as text, each with the last ``seq``; ``texts``: those that were written so."""
+    ``went``: the tables whose rows may have gone without row events, since they were emptied,
+    dropped, written by statements that are logged as text, or by foreign keys, each with the last
+    ``seq``; ``texts``: those written as text."""
 
     keys: Sequence[Reference] = ()
     values: Mapping[Reference, Mapping[tuple[Any, ...], int]] = field(default_factory=dict)
     before: Before | None = None
-    emptied: Mapping[TableId, int] = field(default_factory=dict)
+    went: Mapping[TableId, int] = field(default_factory=dict)
     texts: Mapping[TableId, int] = field(default_factory=dict)
 
     @classmethod
@@ -108,12 +110,14 @@ class Unchecked:
         off: Callable[[Integers], Flags] | None,
         before: Before | None = None,
         boundaries: Sequence[Boundary] = (),
+        struck: Mapping[TableId, int] | None = None,
     ) -> Unchecked:
-        """``off``: which changes, by ``seq``, were made with foreign_key_checks off."""
+        """``off``: which changes, by ``seq``, were made with foreign_key_checks off; ``struck``:
+        the tables that foreign keys may have written since, each with the last ``seq``."""
         texts = {b.name: b.seq for b in boundaries if b.action == "statement_write"}
-        emptied = {
-            b.name: b.seq for b in boundaries if b.action in ("truncate", "drop", "statement_write")
-        }
+        went = {b.name: b.seq for b in boundaries if b.action in _EMPTY}
+        for name, seq in (*texts.items(), *(struck or {}).items()):
+            went[name] = max(seq, went.get(name, -1))
         values: dict[Reference, dict[tuple[Any, ...], int]] = {}
         for batch in changes if keys and off is not None else ():
             name = table_of(batch)
@@ -137,7 +141,7 @@ class Unchecked:
                     for value, seq in rows:
                         if value is not None:
                             told[value] = min(seq, told.get(value, seq))
-        return cls(keys, values, before, emptied, texts)
+        return cls(keys, values, before, went, texts)
 
     def checks(self, made: Statements, followed: Followed) -> list[tuple[Check, Mask]]:
         """What the script must check in the end, of which statements; the others the server
@@ -192,7 +196,7 @@ class Unchecked:
             if not cells:
                 continue
             needed = touched & self._known(key, made.new, key.columns, made.seqs)
-            needed |= touched & (made.seqs < self.emptied.get(key.parent, -1))
+            needed |= touched & (made.seqs < self.went.get(key.parent, -1))
             dangled, unsure = self._dangled(key, made, touched & ~nulls(cells))
             stand = _all(made.set, cells, every)
             yield Check(key, True), touched & ~dangled, cells, stand, needed | unsure

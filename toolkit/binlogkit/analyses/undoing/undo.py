@@ -42,6 +42,7 @@ from binlogkit.analyses.undoing.plans import (
     no_texts,
 )
 from binlogkit.analyses.undoing.unchecked import Before, Unchecked
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types, table_of
 from binlogkit.frames.text_columns import Mask
@@ -108,6 +109,7 @@ def pieces(
     off: Callable[[Integers], Flags] | None = None,
     there: Before | None = None,
     twice: Mapping[int, str] | None = None,
+    struck: Mapping[TableId, int] | None = None,
     backwards: bool,
 ) -> list[Piece]:
     """The input for the plans of a whole log, for undo or redo.
@@ -120,8 +122,9 @@ def pieces(
     the statements; ``followed``: rows that went by them with the changes; ``blocked``: the changes
     that later ones depend on; ``definitions``: of the tables, a table's last one counts; ``off``:
     which changes, by ``seq``, were made with foreign_key_checks off; ``there``: see
-    :class:`.unchecked.Unchecked`; ``twice``: see :class:`._planner.Planner`; the rest as for
-    :func:`undo`.
+    :class:`.unchecked.Unchecked`; ``twice``: see :class:`._planner.Planner`; ``struck``: the
+    tables whose rows later changes may have removed without being logged, each with the last
+    ``seq``; the rest as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     happened = read_boundaries(boundaries)
@@ -137,7 +140,7 @@ def pieces(
         for batch in batches
         for part, fate in later.parts(_happened(batch.select(_NEEDED), undone))
     ]
-    unchecked = Unchecked.of([part for _, part, _ in parts], keys, off, there, happened)
+    unchecked = Unchecked.of([part for _, part, _ in parts], keys, off, there, happened, struck)
     found = list[Piece]()
     for child, part, fate in parts:
         facts, name = Facts.of(part.schema, None), _table(part)

@@ -149,6 +149,22 @@ class Others:
         found = [batch.filter(pc.is_in(batch["seq"], wanted)) for batch in self._read or ()]
         return [batch for batch in found if batch.num_rows]
 
+    def struck(self) -> dict[TableId, int]:
+        """The tables whose rows foreign keys may have removed or changed with other changes,
+        without being logged, by their last names, each with the last of these (``seq``)."""
+        found, below = dict[TableId, int](), dict[TableId, int]()
+        for batch in self._read or ():
+            seqs = np.asarray(batch["seq"])[np.asarray(batch["before"].is_valid())]
+            if len(seqs):
+                name = self._last(table_of(batch), int(seqs[-1]))
+                found[name] = max(int(seqs.max()), found.get(name, 0))
+        keys = [key for key in self._keys() if key.cascades and self._struck]
+        for _ in keys:  # as deep as they may go
+            for key in keys:
+                last = max(found.get(key.parent, -1), below.get(key.parent, -1))
+                below[key.child] = max(last, below.get(key.child, -1))
+        return below
+
     def _keys(self) -> list[Reference]:
         """The foreign keys that existed at any time, under all names of their tables."""
         from binlogkit.analyses.references import references, renamed

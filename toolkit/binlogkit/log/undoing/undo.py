@@ -266,7 +266,7 @@ class Selection:
             restored = pa.array(sorted(children.restored), pa.int64())
             kept = self._happened.filter(pc.invert(pc.is_in(self._happened["seq"], restored)))
             left = list(_refused(kept, wanted, events))
-            make = partial(make, twice=twice)
+            make = partial(make, twice=twice, struck=others.struck())
             parts, settled = self._settled(mode, others, children, found, make, left)
             made = Undo(parts, backwards=True)
             if ends is None:
