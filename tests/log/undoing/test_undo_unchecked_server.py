@@ -211,6 +211,19 @@ def test_a_parent_that_went_with_its_own(server: Server, tmp_path: Path) -> None
         assert verdict.startswith("committed 1 statement; 1 change was refused")
 
 
+def test_a_foreign_key_that_was_made_since(server: Server, tmp_path: Path) -> None:
+    """A row that goes may have referred to nothing, in a table that has another name since."""
+    story = Story(server, tmp_path, "late")
+    story.run(PARENT, "CREATE TABLE c (id INT PRIMARY KEY, up INT)", "INSERT INTO p VALUES (1)",
+              "INSERT INTO c VALUES (1, 1), (2, 5)")  # fmt: skip
+    story.mark()
+    story.run("DELETE FROM c", "ALTER TABLE c ADD FOREIGN KEY (up) REFERENCES p (id)")
+    story.run("RENAME TABLE c TO d")
+    assert story.undo()[-1] == "rolled back: foreign keys would refer to rows that are not there"
+    story.run("SET sql_log_bin = 0", "INSERT INTO p VALUES (5)")
+    assert story.undo()[-1] == "committed"
+
+
 def test_a_child_that_a_text_wrote(server: Server, tmp_path: Path) -> None:
     """It may refer to a row that goes: the script says so."""
     story = Story(server, tmp_path, "written")

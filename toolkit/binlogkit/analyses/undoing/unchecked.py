@@ -23,6 +23,7 @@ from binlogkit.analyses._cells import Cells, image_cells
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.references import Reference
+from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.analyses.undoing.followed import Followed
 from binlogkit.constants import TableId
 from binlogkit.frames.schema import table_of
@@ -94,13 +95,14 @@ class Unchecked:
     ``seq`` of the first; ``before``: what there was before the changes, where rows may dangle;
     ``went``: the tables whose rows may have gone without row events, since they were emptied,
     dropped, written by statements that are logged as text, or by foreign keys, each with the last
-    ``seq``; ``texts``: those written as text."""
+    ``seq``; ``texts``: those written as text; ``late``: those that got a foreign key."""
 
     keys: Sequence[Reference] = ()
     values: Mapping[Reference, Mapping[tuple[Any, ...], int]] = field(default_factory=dict)
     before: Before | None = None
     went: Mapping[TableId, int] = field(default_factory=dict)
     texts: Mapping[TableId, int] = field(default_factory=dict)
+    late: Mapping[TableId, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -114,8 +116,15 @@ class Unchecked:
     ) -> Unchecked:
         """``off``: which changes, by ``seq``, were made with foreign_key_checks off; ``struck``:
         the tables that foreign keys may have written since, each with the last ``seq``."""
-        texts = {b.name: b.seq for b in boundaries if b.action == "statement_write"}
-        went = {b.name: b.seq for b in boundaries if b.action in _EMPTY}
+        later = LaterDDL(boundaries)
+        texts, went, late = dict[TableId, int](), dict[TableId, int](), dict[TableId, int]()
+        for one in boundaries:
+            if one.action == "statement_write":
+                texts[later.fate(one.name, one.seq).name] = one.seq
+            elif one.action in _EMPTY:
+                went[later.fate(one.name, one.seq).name] = one.seq
+            elif one.alteration is not None and one.alteration.foreign:
+                late[later.fate(one.name, one.seq).name] = one.seq
         for name, seq in (*texts.items(), *(struck or {}).items()):
             went[name] = max(seq, went.get(name, -1))
         values: dict[Reference, dict[tuple[Any, ...], int]] = {}
@@ -141,7 +150,7 @@ class Unchecked:
                     for value, seq in rows:
                         if value is not None:
                             told[value] = min(seq, told.get(value, seq))
-        return cls(keys, values, before, went, texts)
+        return cls(keys, values, before, went, texts, late)
 
     def checks(self, made: Statements, followed: Followed) -> list[tuple[Check, Mask]]:
         """What the script must check in the end, of which statements; the others the server
@@ -196,7 +205,8 @@ class Unchecked:
             if not cells:
                 continue
             needed = touched & self._known(key, made.new, key.columns, made.seqs)
-            needed |= touched & (made.seqs < self.went.get(key.parent, -1))
+            last = max(self.went.get(key.parent, -1), self.late.get(key.child, -1))
+            needed |= touched & (made.seqs < last)
             dangled, unsure = self._dangled(key, made, touched & ~nulls(cells))
             stand = _all(made.set, cells, every)
             yield Check(key, True), touched & ~dangled, cells, stand, needed | unsure
