@@ -341,20 +341,22 @@ def test_a_key_added_to_a_table_made_before_the_log(
 ) -> None:
     """The script ended with the server's error 1451, or rolled back for a key not in the log."""
     story = Story(server, tmp_path, "added")
-    if server.version.startswith("5.7"):
-        pytest.skip("binlog_row_metadata is new in 8.0")
-    story.run("SET GLOBAL binlog_row_metadata = FULL")
+    named = not server.version.startswith("5.7")
+    if named:
+        story.run("SET GLOBAL binlog_row_metadata = FULL")
     story.run("CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE c (id INT PRIMARY KEY, p INT)")
     story.run("FLUSH BINARY LOGS")
     story.name, story.pos = server.binlog_names()[-1], 4
     story.run(f"ALTER TABLE c ADD CONSTRAINT f FOREIGN KEY (p) REFERENCES p (id) {action}")
-    story.run("ALTER TABLE c RENAME COLUMN p TO up", "RENAME TABLE c TO d", "INSERT INTO p VALUES "
-              "(2)")  # fmt: skip
+    story.run("ALTER TABLE c CHANGE p up INT", "RENAME TABLE c TO d", "INSERT INTO p VALUES (2)")
     story.mark()
     story.run("INSERT INTO p VALUES (1)")
     stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
     story.run("INSERT INTO d VALUES (1, 1), (2, 2)")
     (plan,) = story.log().undo(start_position=story.pos, stop_position=stop)
+    if not named:
+        assert str(plan["refused"]).startswith("the name of column @1 is not known")
+        return
     assert str(plan["refused"]).startswith("a later change depends on it (child row)")
     assert story.undo()[-1] == "committed"
     assert story.run("SELECT * FROM p") == [(2,)]
