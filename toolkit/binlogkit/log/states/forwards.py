@@ -98,7 +98,8 @@ class States:
 
     ``names``: the tables, None for all that the log names; ``cascaded``: by table what foreign keys
     did to its rows, for states that were taken; ``before``: keeps rows as they were before some
-    changes; ``shared``: by table the rows that Spark's tasks keep.
+    changes; ``shared``: by table the rows that Spark's tasks keep; ``reading``: of the log's ledger
+    for at least these tables, if it was read before, without a base.
     """
 
     _key: Sequence[str] | None = None
@@ -125,6 +126,7 @@ class States:
         given: TableArgs,
         *,
         before: Before | None = None,
+        reading: StateReading | None = None,
     ) -> None:
         from binlogkit.log.states.reading import StateReading
 
@@ -140,7 +142,9 @@ class States:
             self._taken_at = None if since is None or since.place is None else since.place.at
             self._taken_at = self._taken_at if sure else None
             with log.knowing(self._catalog, self._taken_at):
-                self.reading = self._rows = StateReading(log, names, sources, bases, since)
+                self.reading = self._rows = reading or StateReading(
+                    log, names, sources, bases, since
+                )
             if since is None or not since.unlike:  # else its GTIDs tell another place
                 break
         self._first = first_after(log, since)

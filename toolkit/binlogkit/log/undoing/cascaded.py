@@ -12,8 +12,6 @@ import numpy as np
 
 from binlogkit.constants import TableId
 from binlogkit.frames.schema import table_of
-from binlogkit.log.states.forwards import States
-from binlogkit.log.states.point import Point, TableArgs
 from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.schema import ForeignKey, TableDefinition
@@ -25,13 +23,13 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.analyses.references import Reference
-    from binlogkit.log.streams import Streams
+    from binlogkit.log.undoing.shared_ledger import SharedLedger
 
 _PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "seq", "tx")
 
 
 class Children:
-    """Completes changes that are to be undone, from states of the tables.
+    """Completes changes that are to be undone, from states of the tables (``ledger``).
 
     ``definitions``: of all tables, at any time; ``cascade``: whether foreign keys cascade without
     logging; ``references``: the foreign keys at the end; ``truncated``: those of the boundaries
@@ -46,10 +44,9 @@ class Children:
 
     def __init__(
         self,
-        log: Streams,
+        ledger: SharedLedger,
         changes: Sequence[pa.RecordBatch],
         definitions: Iterable[TableDefinition],
-        sources: frozenset[str],
         *,
         cascade: bool,
         references: Iterable[Reference],
@@ -78,15 +75,14 @@ class Children:
         places = _places(changes, truncated)
         seqs = np.asarray(places["seq"])
         before = Before(lambda some: np.isin(some, seqs)) if partial or emptied else None
-        point = Point(log, {})
-        given: TableArgs = {"source": sorted(sources)}
-        tables = [written_table_name(*name) for name in wanted]
-        states = States(log, tables, [point], given, before=before)
+        point = ledger.point()
+        states = ledger.states(wanted, [point], before)
         later_name = later_names(boundaries)
         sure = set[TableId]()
         went: list[pa.RecordBatch] = self.went
         followed: list[Cascaded] = []
-        for name, table in zip(wanted, tables, strict=True):
+        for name in wanted:
+            table = written_table_name(*name)
             state = states.at(point, table)
             if _doubts(state) <= {"no_beginning"}:  # rows that were seen are known nevertheless
                 sure.add(name)
@@ -141,24 +137,21 @@ class Children:
 
 
 def went_later(
-    log: Streams,
+    ledger: SharedLedger,
     tables: Iterable[TableId],
     changes: Sequence[pa.RecordBatch],
-    sources: frozenset[str],
     boundaries: Sequence[Boundary],
 ) -> list[pa.RecordBatch]:
     """What foreign keys did to rows of these tables with some changes, without being logged, as
     changes of the tables."""
     from binlogkit.analyses.undoing.followed import later_names
 
-    point, places, later_name = Point(log, {}), _places(changes, ()), later_names(boundaries)
+    point, places, later_name = ledger.point(), _places(changes, ()), later_names(boundaries)
     names = sorted(tables)
-    asked = [written_table_name(*name) for name in names]
-    given: TableArgs = {"source": sorted(sources)}
-    states = States(log, asked, [point], given)
+    states = ledger.states(names, [point])
     found: list[pa.RecordBatch] = []
-    for name, table in zip(names, asked, strict=True):
-        states.at(point, table)
+    for name in names:
+        states.at(point, written_table_name(*name))
         for done in states.cascaded.get(name, ()):
             if later_name(done) == name:
                 found += _cascaded(done, places)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.undoing.dependents.found import Dependences
     from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows
     from binlogkit.log.streams import Streams
+    from binlogkit.log.undoing.shared_ledger import SharedLedger
 
 _INNODB = "INNODB"
 _NONE: Integers = np.zeros(0, np.int64)
@@ -29,16 +30,17 @@ _NONE: Integers = np.zeros(0, np.int64)
 class Others:
     """The changes of a log that may depend on chosen ones; read on first use.
 
-    ``wanted``: the filters of the chosen ones; ``definitions``: of all tables, at any time, in
-    order; ``boundaries``: all; ``transactions``, ``statements``: the ledgers; ``struck``: whether
-    foreign keys cascade without logging; ``by_transaction``: whether changes depend on each other
-    with all of their transactions, so that any change may; ``merge``: whether the chosen ones are
-    undone by the column.
+    ``ledger``: of the log; ``wanted``: the filters of the chosen ones; ``definitions``: of all
+    tables, at any time, in order; ``boundaries``: all; ``transactions``, ``statements``: the
+    ledgers; ``struck``: whether foreign keys cascade without logging; ``by_transaction``: whether
+    changes depend on each other with all of their transactions, so that any change may; ``merge``:
+    whether the chosen ones are undone by the column.
     """
 
     def __init__(
         self,
         log: Streams,
+        ledger: SharedLedger,
         wanted: Filters,
         definitions: Iterable[TableDefinition],
         boundaries: Sequence[Boundary],
@@ -50,6 +52,7 @@ class Others:
         merge: bool,
     ) -> None:
         self._log, self._wanted, self._struck = log, wanted, struck
+        self._ledger = ledger
         self._whole, self._merge = by_transaction, merge
         self._definitions = list(definitions)
         self._boundaries, self._renames = boundaries, [b for b in boundaries if b.new_name]
@@ -134,9 +137,7 @@ class Others:
         if self._read is None or self._with_below or children.isdisjoint(tables):
             return False
         read = self._read
-        found = went_later(
-            self._log, children & tables, read, self._wanted.sources, self._boundaries
-        )
+        found = went_later(self._ledger, children & tables, read, self._boundaries)
         self._read, self._with_below = [*read, *map(self._marked, found)], True
         return bool(found)
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from binlogkit.constants import TableId
 from binlogkit.frames.schema import table_of
-from binlogkit.log.states.forwards import States
-from binlogkit.log.states.point import Point, TableArgs
+from binlogkit.log.states.point import Point
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.references import Reference
     from binlogkit.analyses.undoing.unchecked import Before, Values
-    from binlogkit.log.streams import Streams
+    from binlogkit.log.states.forwards import States
+    from binlogkit.log.undoing.shared_ledger import SharedLedger
     from binlogkit.rows.schema import TableDefinition
 
 _PLACES = 32  # events before which rows are asked for
@@ -33,10 +33,9 @@ _Place = tuple[str, int]
 
 
 def rows_before(
-    log: Streams,
+    ledger: SharedLedger,
     changes: Iterable[pa.RecordBatch],
     keys: Sequence[Reference],
-    sources: frozenset[str],
     boundaries: Sequence[Boundary],
 ) -> Before | None:
     """The values of parents' rows before the changes that removed or changed rows of their
@@ -59,7 +58,7 @@ def rows_before(
             comes |= _places(batch, came(batch, columns))
     parents = {key: (key.parent, key.referenced) for key in keys}
     children = {key: (key.child, key.columns) for key in keys}
-    rows = _Rows(log, sources, boundaries)
+    rows = _Rows(ledger, boundaries)
     many = len(comes) > _PLACES
     return Before(rows.values(goes, parents), rows.values(comes, children), many)
 
@@ -76,12 +75,9 @@ def _places(batch: pa.RecordBatch, rows: Any) -> dict[_Place, int]:
 class _Rows:
     """Rows of tables before the events at some places; the log is read when they are asked for."""
 
-    def __init__(
-        self, log: Streams, sources: frozenset[str], boundaries: Sequence[Boundary]
-    ) -> None:
-        self._log, self._boundaries = log, boundaries
-        self._given: TableArgs = {"source": sorted(sources)}
-        self._tables, self._points = set[str](), dict[_Place, Point]()
+    def __init__(self, ledger: SharedLedger, boundaries: Sequence[Boundary]) -> None:
+        self._ledger, self._boundaries = ledger, boundaries
+        self._tables, self._points = set[TableId](), dict[_Place, Point]()
         self._states: States | None = None
         self._known: dict[tuple[TableId, _Place], pa.Table | None] = {}
 
@@ -95,13 +91,13 @@ class _Rows:
 
         if not 0 < len(places) <= _PLACES:
             return lambda *_: None
-        self._points |= {place: Point(self._log, {"at": place}) for place in sorted(places)}
+        self._points |= {place: self._ledger.point(place) for place in sorted(places)}
         then = {
             (key, place): named_then(*side, self._boundaries, seq)
             for key, side in sides.items()
             for place, seq in places.items()
         }
-        self._tables |= {written_table_name(*name) for name, _ in then.values()}
+        self._tables |= {name for name, _ in then.values()}
 
         @cache
         def there(key: Reference, place: _Place) -> Mapping[tuple[Any, ...], int] | None:
@@ -118,22 +114,22 @@ class _Rows:
         if (name, place) not in self._known:
             if self._states is None:
                 points = [*self._points.values()]
-                self._states = States(self._log, sorted(self._tables), points, self._given)
+                self._states = self._ledger.states(sorted(self._tables), points)
             state = self._states.at(self._points[place], written_table_name(*name))
             self._known[name, place] = state.rows if state.rows_determined else None
         return self._known[name, place]
 
 
 def rows_now(
-    log: Streams, tables: Iterable[TableId], sources: frozenset[str]
+    ledger: SharedLedger, tables: Iterable[TableId]
 ) -> dict[TableId, tuple[TableDefinition, pa.Table]]:
     """The definitions and rows that tables have in the end, where the log determines them."""
-    names = {name: written_table_name(*name) for name in tables}
+    names = sorted(tables)
     if not names:
         return {}
-    point = Point(log, {})
-    states = States(log, sorted(names.values()), [point], {"source": sorted(sources)})
-    found = ((name, states.at(point, text)) for name, text in names.items())
+    point = ledger.point()
+    states = ledger.states(names, [point])
+    found = ((name, states.at(point, written_table_name(*name))) for name in names)
     return {
         name: (state.definition, state.rows)
         for name, state in found

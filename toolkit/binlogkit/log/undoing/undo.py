@@ -17,6 +17,7 @@ from binlogkit.log.undoing.cascaded import Children, written_below
 from binlogkit.log.undoing.dependents import Others
 from binlogkit.log.undoing.orphans import rows_before, rows_now
 from binlogkit.log.undoing.sentences import chosen, definition_lines, dependent
+from binlogkit.log.undoing.shared_ledger import SharedLedger
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters, TableName, parse_table_name
 from binlogkit.rows.soundness import Gap
@@ -102,6 +103,7 @@ class Selection:
         if by_transaction:
             whole, wanted = _touched(log, wanted), Filters(sources=wanted.sources)
         self._wanted, self._by_transaction = wanted, by_transaction
+        self._ledger = SharedLedger(log, wanted.sources)
         of_sources = Filters(sources=wanted.sources)
         transactions, statements = Transactions(), Statements(of_sources)
         boundaries, reading = Boundaries(wanted), log.reading()
@@ -166,7 +168,7 @@ class Selection:
         emptied = any(e.name in parents and e.action in ("truncate", "drop") for e in events)
         if not (emptied or self._any_off):
             return None
-        return rows_before(self._log, changes, self._references, self._wanted.sources, events)
+        return rows_before(self._ledger, changes, self._references, events)
 
     def _unordered(self, emptied: Iterable[int]) -> Callable[[Integers], Flags]:
         """Which changes, by ``seq``, the server made without comparing each row's references:
@@ -223,7 +225,7 @@ class Selection:
             if row["action"] == "truncate" or any(n(row["db"], row["table"]) for n in made_again)
         ]
         others = Others(
-            log, wanted, definitions, events, outcomes, texts,
+            log, self._ledger, wanted, definitions, events, outcomes, texts,
             struck=cascade, by_transaction=self._by_transaction, merge=mode == "merge",
         )  # fmt: skip
         first_seq = min((c["seq"][0].as_py() for c in self.changes if c.num_rows), default=0)
@@ -232,7 +234,7 @@ class Selection:
         def planned(changes: list[pa.RecordBatch]) -> tuple[Children, Callable[..., list[Piece]]]:
             """The completed changes, and what makes their plans."""
             children = Children(
-                log, changes, definitions, wanted.sources, cascade=cascade,
+                self._ledger, changes, definitions, cascade=cascade,
                 references=self._references, boundaries=events, truncated=emptied,
             )  # fmt: skip
             below = [*children.boundaries, *written_below(events, definitions)]
@@ -270,7 +272,7 @@ class Selection:
             parts, settled = self._settled(mode, others, children, found, make, left)
             made = Undo(parts, backwards=True)
             if ends is None:
-                ends = rows_now(log, since.keys() & made.tables, wanted.sources)
+                ends = rows_now(self._ledger, since.keys() & made.tables)
             told, refused = broken(made, since, ends), NONE
             if added:  # what is refused after all has no later changes undone with it
                 refused = staying(made, whole=self._by_transaction)
