@@ -139,6 +139,8 @@ class Ledger(Source):
         for one in (name, small_name(name)):
             cascades = {parent for version in self.met.get(one, ()) for parent in version.cascades}
             names.update(map(".".join, lineage(told, one)), parents(told, one, cascades))
+        spelled = {one.lower() for one in names}  # a server may fold the case of names
+        names.update(one for one in map(".".join, self.met) if one.lower() in spelled)
         numbers = TransactionNumbers({b.tx for b in told if b.tx is not None})
         whole = (i for i, part in enumerate(self.parts) if not asked.isdisjoint(part.names))
         found.concerned = Concerned(sorted(names), numbers, frozenset(whole))
