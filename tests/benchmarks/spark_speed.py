@@ -6,6 +6,9 @@
 other, in this process; ``batches``: a Log over the same rows, with one thread, for comparison. With
 ``--session`` also the wall time of a real local session of two workers that counts the rows and
 sums up a column. Without ``--table`` the typed scan is of the table with the most columns.
+
+With ``--land DIR`` only that: CPU seconds of landing LOG in new folders below DIR, by this process,
+then twice by a local session of two workers, their JVM included.
 """
 
 from __future__ import annotations
@@ -13,17 +16,20 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import binlogkit as bk
 from binlogkit.spark import land, session
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.splits.decode import decode, scan_schema
 from binlogkit.spark.splits.plan import SplitPlan, make_plan
+from tests.benchmarks.processes import facts_of_all
 
 
 def timed(call: Callable[[], int], rounds: int) -> tuple[int, float]:
@@ -64,12 +70,9 @@ def in_session(log: str, options: dict[str, str]) -> None:
 def family_seconds() -> float:
     """CPU seconds of this process and all below it, alive or not."""
     spent, children = dict[int, int](), dict[int, list[int]]()
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            facts = status.read_text().rpartition(")")[2].split()
-            number = int(status.parent.name)
-            spent[number] = sum(map(int, facts[11:15]))  # proc_pid_stat(5): utime to cstime
-            children.setdefault(int(facts[1]), []).append(number)
+    for number, facts in facts_of_all():
+        spent[number] = sum(map(int, facts[11:15]))  # utime to cstime
+        children.setdefault(int(facts[1]), []).append(number)
     found, waiting = 0, [os.getpid()]
     while waiting:
         found += spent[(one := waiting.pop())]

@@ -8,7 +8,8 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+
+from tests.benchmarks.processes import facts_of_all
 
 
 def workers() -> list[int]:
@@ -17,11 +18,8 @@ def workers() -> list[int]:
     Other tests run beside this one, with a Spark of their own.
     """
     children: dict[int, list[int]] = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            with suppress(OSError):
-                stat = (folder / "stat").read_text().rpartition(")")[2].split()
-                children.setdefault(int(stat[1]), []).append(int(folder.name))
+    for number, facts in facts_of_all():
+        children.setdefault(int(facts[1]), []).append(number)
     java = children.get(os.getpid(), [])
     daemons = [pid for parent in java for pid in children.get(parent, [])]
     return [pid for parent in daemons for pid in children.get(parent, [])]
