@@ -52,10 +52,6 @@ _TABLES = ("transactions", "changes", "statements", "unchecked")
 _REPEATED = {"source", "file", "end_file", "outcome", "resolved_file"}
 
 
-def _is_merge(boundary: Boundary) -> bool:
-    return boundary.definition is not None and boundary.definition.engine == MERGE
-
-
 def _writes(boundary: Boundary) -> bool:
     return boundary.action == "statement_write"
 
@@ -131,11 +127,9 @@ class Ledger(Source):
 
         Its order of changes is its own.
         """
-        found, asked = copy(self), {*files}
-        for cached in _OF_TRANSACTIONS:
-            vars(found).pop(cached, None)
-        told = [boundary for _, _, boundary in happened(self.joined)]
-        names = {f"{b.name[0]}.{b.name[1]}" for b in told if _is_merge(b)}
+        told, asked = self._told, {*files}
+        merged = (b for b in told if b.definition is not None and b.definition.engine == MERGE)
+        names = {".".join(boundary.name) for boundary in merged}
         for one in (name, small_name(name)):
             cascades = {parent for version in self.met.get(one, ()) for parent in version.cascades}
             names.update(map(".".join, lineage(told, one)), parents(told, one, cascades))
@@ -143,8 +137,16 @@ class Ledger(Source):
         names.update(one for one in map(".".join, self.met) if one.lower() in spelled)
         numbers = TransactionNumbers({b.tx for b in told if b.tx is not None})
         whole = (i for i, part in enumerate(self.parts) if not asked.isdisjoint(part.names))
+        found = copy(self)
+        for cached in _OF_TRANSACTIONS:
+            vars(found).pop(cached, None)
         found.concerned = Concerned(sorted(names), numbers, frozenset(whole))
         return found
+
+    @cached_property
+    def _told(self) -> list[Boundary]:
+        """What happened to tables, in log order, also in repeated transactions."""
+        return [boundary for _, _, boundary in happened(self.joined)]
 
     @property
     def unchecked(self) -> Callable[[Integers], Flags]:
@@ -379,13 +381,12 @@ class Ledger(Source):
 
     def _happened(self) -> Iterator[Boundary]:
         """What happened to tables, if its transaction counts."""
-        found = list(happened(self.joined))
-        numbers = pa.array([one.tx for one, _, _ in found], pa.int64()).unique()
+        numbers = pa.array([one.tx for one in self._told], pa.int64()).unique()
         known = frozenset(numbers.filter(pc.is_in(numbers, self.transactions["tx"])).to_pylist())
-        for one, _, boundary in found:
+        for one in self._told:
             if one.tx is not None and one.tx not in known:  # the transaction is in another log
                 continue
-            yield self._plain(boundary)
+            yield self._plain(one)
 
     @property
     def boundaries(self) -> list[Boundary]:  # type: ignore[override]
