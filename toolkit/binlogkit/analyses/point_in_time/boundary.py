@@ -51,6 +51,11 @@ class Boundary:
         return self.action == "truncate" or (self.action == "create" and not self.conditional)
 
     @property
+    def removes_rows(self) -> bool:
+        """Whether all of the table's rows go with it, without row events."""
+        return self.action in ("truncate", "drop")
+
+    @property
     def renamed(self) -> dict[str, str]:
         """The new names of columns, by the old ones in small letters."""
         done = {} if self.alteration is None else self.alteration.renamed

@@ -30,7 +30,6 @@ from binlogkit.frames.schema import table_of
 from binlogkit.frames.text_columns import Mask
 from binlogkit.rows.ddl.keys import NO_ACTION
 
-_EMPTY = ("truncate", "drop")
 _Values = list[tuple[Any, ...] | None]
 #: The values that a foreign key's rows had before an event, by its file and position, and of how
 #: many rows; None where they are not known.
@@ -121,7 +120,7 @@ class Unchecked:
         for one in boundaries:
             if one.action == "statement_write":
                 texts[later.fate(one.name, one.seq).name] = one.seq
-            elif one.action in _EMPTY:
+            elif one.removes_rows:
                 went[later.fate(one.name, one.seq).name] = one.seq
             elif one.alteration is not None and one.alteration.foreign:
                 late[later.fate(one.name, one.seq).name] = one.seq

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from binlogkit.analyses.references import Reference
     from binlogkit.analyses.undoing.dependents.found import Dependences
     from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows
-    from binlogkit.log.streams import Streams
     from binlogkit.log.undoing.shared_ledger import SharedLedger
 
 _INNODB = "INNODB"
@@ -39,7 +38,6 @@ class Others:
 
     def __init__(
         self,
-        log: Streams,
         ledger: SharedLedger,
         wanted: Filters,
         definitions: Iterable[TableDefinition],
@@ -51,8 +49,8 @@ class Others:
         by_transaction: bool,
         merge: bool,
     ) -> None:
-        self._log, self._wanted, self._struck = log, wanted, struck
-        self._ledger = ledger
+        self._shared, self._wanted, self._struck = ledger, wanted, struck
+        self._log = ledger.log
         self._whole, self._merge = by_transaction, merge
         self._definitions = list(definitions)
         self._boundaries, self._renames = boundaries, [b for b in boundaries if b.new_name]
@@ -137,7 +135,7 @@ class Others:
         if self._read is None or self._with_below or children.isdisjoint(tables):
             return False
         read = self._read
-        found = went_later(self._ledger, children & tables, read, self._boundaries)
+        found = went_later(self._shared, children & tables, read, self._boundaries)
         self._read, self._with_below = [*read, *map(self._marked, found)], True
         return bool(found)
 

@@ -22,15 +22,15 @@ class SharedLedger:
     none is named. The tables' rows are read by each :meth:`states`."""
 
     def __init__(self, log: Streams, sources: frozenset[str]) -> None:
-        self._log, self._sources = log, sources
+        self.log, self._sources = log, sources
 
     @cached_property
     def _reading(self) -> StateReading:
-        return StateReading(self._log, None, self._sources)
+        return StateReading(self.log, None, self._sources)
 
     def point(self, at: tuple[str, int] | None = None) -> Point:
         """A point of the log, its end if None."""
-        return Point(self._log, {"at": at})
+        return Point(self.log, {"at": at})
 
     def states(
         self, names: Iterable[TableId], points: Sequence[Point], before: Before | None = None
@@ -38,4 +38,4 @@ class SharedLedger:
         """The states of tables at some points; ``before``: see :class:`States`."""
         tables = [written_table_name(*name) for name in names]
         given: TableArgs = {"source": sorted(self._sources)}
-        return States(self._log, tables, points, given, before=before, reading=self._reading)
+        return States(self.log, tables, points, given, before=before, reading=self._reading)

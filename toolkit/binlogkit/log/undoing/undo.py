@@ -165,7 +165,7 @@ class Selection:
     ) -> Before | None:
         """Where rows may have referred to nothing: what there was to refer to, and what did."""
         parents = {key.parent for key in self._references}
-        emptied = any(e.name in parents and e.action in ("truncate", "drop") for e in events)
+        emptied = any(e.name in parents and e.removes_rows for e in events)
         if not (emptied or self._any_off):
             return None
         return rows_before(self._ledger, changes, self._references, events)
@@ -216,7 +216,7 @@ class Selection:
         definitions += [] if known is None else known.tables()
         definitions += self._last  # a parent's new name stands in its children's alone
         cascade = self.newest < CASCADES_LOGGED
-        gone = {e.seq: e for e in events if e.action in ("drop", "truncate")}
+        gone = {e.seq: e for e in events if e.removes_rows}
         mine = [row for row in self._happened.to_pylist() if row["seq"] in gone]
         mine = [row for row in mine if wanted.wants_table(row["db"], row["table"])]
         emptied = [
@@ -225,7 +225,7 @@ class Selection:
             if row["action"] == "truncate" or any(n(row["db"], row["table"]) for n in made_again)
         ]
         others = Others(
-            log, self._ledger, wanted, definitions, events, outcomes, texts,
+            self._ledger, wanted, definitions, events, outcomes, texts,
             struck=cascade, by_transaction=self._by_transaction, merge=mode == "merge",
         )  # fmt: skip
         first_seq = min((c["seq"][0].as_py() for c in self.changes if c.num_rows), default=0)
