@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from binlogkit.reports.sql import SqlOptions
     from binlogkit.rows.filter_args import FilterArgs
 
+_DONE = {"undo": "undone", "redo": "redone"}
+
 
 def _script(arguments: dict[str, Any], title: str) -> int:
     from binlogkit import __version__
@@ -73,7 +75,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     if page.path is not None:
         page.write(_report(log, plans, page, title, script.refusals.lines(), filters), "plan")
     if script.refused:
-        complain(f"{script.refused} of {len(plans)} changes could not be {title}ne:")
+        complain(f"{script.refused} of {len(plans)} changes could not be {_DONE[title]}:")
     for told in script.refusals.lines():
         complain(told)
     for told in plans.chosen[: not shown]:  # a script that is printed says so itself
