@@ -120,7 +120,7 @@ class TableHistory:
             for table in given.tables() if change.action == "drop_database" else ():
                 names |= {(table.db, table.table)} if table.db == change.db else set()
             self.tracked -= names
-            for db, name in names:
+            for db, name in names | given.children(names):
                 if name and (definition := given.table(db, name)) is not None:
                     self.catalog.enter(definition)
 

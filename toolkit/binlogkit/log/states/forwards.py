@@ -137,15 +137,15 @@ class States:
         place = given.get("base_at"), given.get("base_gtid")
         self._bases = bases = bases_of(log, given.get("base"), *place, names)
         self._catalog = None if bases is None else bases.catalog
-        for sure in (True, False):
+        since = None if bases is None else bases.since(log)
+        for _ in range(2):  # again where only the base's GTIDs tell its place
+            self._taken_at = None if since is None else since.taken_at
             self._held = since = None if bases is None else bases.since(log)
-            self._taken_at = None if since is None or since.place is None else since.place.at
-            self._taken_at = self._taken_at if sure else None
             with log.knowing(self._catalog, self._taken_at):
                 self.reading = self._rows = reading or StateReading(
                     log, names, sources, bases, since
                 )
-            if since is None or not since.unlike:  # else its GTIDs tell another place
+            if since is None or since.taken_at == self._taken_at or not self.reading.boundaries:
                 break
         self._first = first_after(log, since)
 

@@ -304,6 +304,11 @@ class TableStore:
             foreign = (fk.following(child.db, old, new, columns or {}) for fk in child.foreign)
             self.put(replace(child, foreign=tuple(foreign)))
 
+    def children(self, names: Iterable[tuple[str | None, str | None]]) -> set[TableId]:
+        """The tables with a foreign key to one of these."""
+        wanted = (self._key((db, table)) for db, table in names if db and table)
+        return {child for name in wanted for child in self._children.get(name, ())}
+
     # -- databases
 
     def put_database(self, db: str, default: Collated) -> None:

@@ -72,6 +72,7 @@ class Since:
         self.numbers: set[int] = set()
         self.seq = -1
         self._passed = False  # whether the first event after its position was met
+        self._last, self._next = (-1, 0), (len(log.files), 0)  # end of what it holds, first other
         self.unlike = self.anonymous = 0
 
     def take(self, window: Window) -> None:
@@ -92,6 +93,11 @@ class Since:
             elif self.place is not None and self.place.given:
                 self.unlike += int((ended & named & (member != by_place)).sum())
             found = np.where(named, member, found)
+            here = self._files[window.carrier.name]
+            if (held := records["end_pos"][ended & found]).size:
+                self._last = max(self._last, (here, int(held.max())))
+            if (others := records["pos"][ended & ~found]).size:
+                self._next = min(self._next, (here, int(others.min())))
         numbers = records["number"]
         self.numbers.difference_update(numbers[~found].tolist())
         self.numbers.update(numbers[found].tolist())
@@ -137,6 +143,14 @@ class Since:
         base includes."""
         if self.place is None and batch["tx"].null_count:
             self.anonymous += 1
+
+    @property
+    def taken_at(self) -> tuple[int, int] | None:
+        """The place up to which statements on tables are in the base: a log's number, where in it.
+        By GTIDs it is known after the reading; None if they are not the beginning of the logs."""
+        if self.place is not None and not self.unlike:
+            return self.place.at
+        return self._last if (-1, 0) < self._last <= self._next else None
 
     @property
     def trusted(self) -> BasePosition | None:
