@@ -186,7 +186,8 @@ class Rows:
         self.table = table
         self.chosen = Followed.of(self.start, (c for c in changes if not c.later), table)
         self.since = Followed.of(self.stop, (c for c in changes if c.later), table)
-        self._left = [c for c in changes if c.left and not c.later]
+        self._chosen = [c for c in changes if not c.later]
+        self._left = [c for c in self._chosen if c.left]
         self._undone = [c for c in changes if c.undone and c.later]
         struck = _STRUCK.search(table.create) is not None
         self._unlogged, self._amid = (
@@ -248,6 +249,14 @@ class Rows:
         own = (row for row, k in zip(rows, keys, strict=True) if key in (k, self.since.now.get(k)))
         return [*own, *unlogged]
 
+    def _made(self, key: Key) -> Iterator[Cells | None]:
+        """A row that a change which was left out made with this key, as it was before the script,
+        whatever its key was then."""
+        for number, one in enumerate(self._chosen, 1):
+            if one.left and self._keys(one) == [None, key]:
+                chosen = Followed.of([key], self._chosen[number:], self.table)
+                yield self.end.get(self.since.now.get(chosen.now.get(key, ()), ()))
+
     def _others(self, key: Key) -> list[Cells | None]:
         """A row before later changes that are undone as well, and where these may be unlogged."""
         found = [rows.get(key) for rows in self._unlogged]
@@ -276,7 +285,7 @@ class Rows:
                 or any(key not in rows for rows in self._amid)
             )
             return went or (mode == "merge" and None in old[::2] and old[0] != old[1])
-        rows = [*left, old[2]] if left else []
+        rows = [*left, old[2], *self._made(key)] if left else []
         if mode == "merge":
             came = [k for k, b in self.chosen.now.items() if self.since.now.get(b) == key]
             rows += [self.start[k] for k in came]
