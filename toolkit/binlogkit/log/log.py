@@ -438,17 +438,12 @@ class Log(Streams):
         those tables are held in memory. ``later``, ``dependents()`` and ``conflicts()`` report the
         result. Errors: GapError, UsageError, and those of reading.
         """
-        from binlogkit.log.undoing.undo import undo_of
+        from binlogkit.log.undoing.source import LogSource
+        from binlogkit.log.undoing.undo import undo_from
 
         log = self._whole()
-        plans = undo_of(
-            log,
-            mode=mode,
-            made_again=made_again,
-            despite_gaps=despite_gaps,
-            by_transaction=by_transaction,
-            **filters,
-        )
+        source = LogSource(log, log.wanted(**filters), by_transaction=by_transaction)
+        plans = undo_from(source, mode=mode, made_again=made_again, despite_gaps=despite_gaps)
         warn_of_unmet(log, filters, nothing=not len(plans), otherwise=_NOT_CHOSEN)
         return plans
 
@@ -464,10 +459,12 @@ class Log(Streams):
         **filters: Unpack[FilterArgs],
     ) -> LogPlans:
         """Plans that make the chosen changes again, first change first; see :meth:`undo`."""
-        from binlogkit.log.undoing.undo import redo_of
+        from binlogkit.log.undoing.source import LogSource
+        from binlogkit.log.undoing.undo import redo_from
 
         log = self._whole()
-        plans = redo_of(log, despite_gaps=despite_gaps, by_transaction=by_transaction, **filters)
+        source = LogSource(log, log.wanted(**filters), by_transaction=by_transaction)
+        plans = redo_from(source, despite_gaps=despite_gaps)
         warn_of_unmet(log, filters, nothing=not len(plans), otherwise=_NOT_CHOSEN)
         return plans
 

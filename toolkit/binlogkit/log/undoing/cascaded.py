@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.analyses.references import Reference
-    from binlogkit.log.undoing.shared_ledger import SharedLedger
+    from binlogkit.log.undoing.source import UndoSource
 
 _PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "seq", "tx")
 
 
 class Children:
-    """Completes changes that are to be undone, from states of the tables (``ledger``).
+    """Completes changes that are to be undone, from states of the tables (of a ``source``).
 
     ``definitions``: of all tables, at any time; ``cascade``: whether foreign keys cascade without
     logging; ``references``: the foreign keys at the end; ``truncated``: those of the boundaries
@@ -44,7 +44,7 @@ class Children:
 
     def __init__(
         self,
-        ledger: SharedLedger,
+        source: UndoSource,
         changes: Sequence[pa.RecordBatch],
         definitions: Iterable[TableDefinition],
         *,
@@ -75,8 +75,8 @@ class Children:
         places = _places(changes, truncated)
         seqs = np.asarray(places["seq"])
         before = Before(lambda some: np.isin(some, seqs)) if partial or emptied else None
-        point = ledger.point()
-        states = ledger.states(wanted, [point], before)
+        point = source.point()
+        states = source.states(wanted, [point], before)
         later_name = later_names(boundaries)
         sure = set[TableId]()
         went: list[pa.RecordBatch] = self.went
@@ -137,18 +137,18 @@ class Children:
 
 
 def went_later(
-    ledger: SharedLedger,
+    source: UndoSource,
     tables: Iterable[TableId],
     changes: Sequence[pa.RecordBatch],
-    boundaries: Sequence[Boundary],
 ) -> list[pa.RecordBatch]:
     """What foreign keys did to rows of these tables with some changes, without being logged, as
     changes of the tables."""
     from binlogkit.analyses.undoing.followed import later_names
 
-    point, places, later_name = ledger.point(), _places(changes, ()), later_names(boundaries)
+    point, places = source.point(), _places(changes, ())
+    later_name = later_names(source.boundaries)
     names = sorted(tables)
-    states = ledger.states(names, [point])
+    states = source.states(names, [point])
     found: list[pa.RecordBatch] = []
     for name in names:
         states.at(point, written_table_name(*name))

@@ -9,55 +9,45 @@ import numpy as np
 
 from binlogkit.constants import TableId
 from binlogkit.frames.schema import key_columns, table_of
-from binlogkit.rows.filters import Filters, TableName
+from binlogkit.rows.filters import Filters
 from binlogkit.rows.schema import TableDefinition
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.codes import Integers
     from binlogkit.analyses.references import Reference
     from binlogkit.analyses.undoing.dependents.found import Dependences
     from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows
-    from binlogkit.log.undoing.shared_ledger import SharedLedger
+    from binlogkit.log.undoing.source import UndoSource
 
 _INNODB = "INNODB"
 _NONE: Integers = np.zeros(0, np.int64)
 
 
 class Others:
-    """The changes of a log that may depend on chosen ones; read on first use.
+    """The changes of a source that may depend on chosen ones; read on first use.
 
-    ``ledger``: of the log; ``wanted``: the filters of the chosen ones; ``definitions``: of all
-    tables, at any time, in order; ``boundaries``: all; ``transactions``, ``statements``: the
-    ledgers; ``struck``: whether foreign keys cascade without logging; ``by_transaction``: whether
-    changes depend on each other with all of their transactions, so that any change may; ``merge``:
-    whether the chosen ones are undone by the column.
+    ``definitions``: of all tables, at any time, in order; ``struck``: whether foreign keys cascade
+    without logging; ``merge``: whether the chosen ones are undone by the column. By transaction
+    changes depend on each other with all of their transactions, so that any change may.
     """
 
     def __init__(
         self,
-        ledger: SharedLedger,
-        wanted: Filters,
+        source: UndoSource,
         definitions: Iterable[TableDefinition],
-        boundaries: Sequence[Boundary],
-        transactions: pa.Table,
-        statements: pa.Table,
         *,
         struck: bool,
-        by_transaction: bool,
         merge: bool,
     ) -> None:
-        self._shared, self._wanted, self._struck = ledger, wanted, struck
-        self._log = ledger.log
-        self._whole, self._merge = by_transaction, merge
+        self._source, self._struck = source, struck
+        self._whole, self._merge = source.by_transaction, merge
         self._definitions = list(definitions)
-        self._boundaries, self._renames = boundaries, [b for b in boundaries if b.new_name]
-        self._columns = [b for b in boundaries if b.alteration and b.alteration.renamed]
-        self._ledgers = transactions, statements
+        self._renames = [b for b in source.boundaries if b.new_name]
+        self._columns = [b for b in source.boundaries if b.alteration and b.alteration.renamed]
         self._read: list[pa.RecordBatch] | None = None
-        self._gaps = self._with_below = False
+        self._with_below = False
 
     def dependences(
         self,
@@ -87,13 +77,13 @@ class Others:
         named = [part for batch in given if batch.num_rows for part in self._named(batch)]
         begun = {
             self._last(b.name, b.seq)
-            for b in self._boundaries
+            for b in self._source.boundaries
             if b.action == "create" and not b.conditional
         }
         back = np.setdiff1d(seqs, stay)
         return dependences(
             Gathered(named, self._definitions), keys, back,
-            struck=self._struck, complete=frozenset() if self._gaps else frozenset(begun),
+            struck=self._struck, complete=frozenset() if self._source.gaps else frozenset(begun),
             by_transaction=self._whole and not self._merge, merge=self._merge,
             unsure=self._unsure(keys, met, given, seqs),
         )  # fmt: skip
@@ -110,9 +100,9 @@ class Others:
         By changes that do not count in transactional tables, foreign keys, DDL, statements logged
         as text, other engines than InnoDB, or where the log has gaps.
         """
-        since = [b for b in self._boundaries if len(seqs) and b.seq > seqs[0]]
+        since = [b for b in self._source.boundaries if len(seqs) and b.seq > seqs[0]]
         found = {table_of(batch) for batch in met if batch.num_rows}
-        if not (self._gaps or self._log.gaps or any(b.may_write for b in since)):
+        if not (self._source.gaps or any(b.may_write for b in since)):
             found = {name for name in found if any(b.concerns(name) for b in since)}
         pairs = zip(met, counted, strict=True)
         found |= {table_of(batch) for batch, rest in pairs if rest.num_rows < batch.num_rows}
@@ -135,7 +125,7 @@ class Others:
         if self._read is None or self._with_below or children.isdisjoint(tables):
             return False
         read = self._read
-        found = went_later(self._shared, children & tables, read, self._boundaries)
+        found = went_later(self._source, children & tables, read)
         self._read, self._with_below = [*read, *map(self._marked, found)], True
         return bool(found)
 
@@ -182,26 +172,20 @@ class Others:
         """The changes that are not chosen and may depend on chosen ones."""
         import pyarrow.compute as pc
 
-        from binlogkit.log.streams import Streams
-
-        wanted, names = self._wanted, self._concerned(keys, chosen)
-        tables = tuple(TableName(*name) for name in sorted(names))
+        wanted, names = self._source.wanted, self._concerned(keys, chosen)
         every = self._whole or not _by_table(wanted)
         if not len(seqs) or not (every or any(not wanted.wants_table(*name) for name in names)):
             return
-        filters = Filters(sources=wanted.sources, tables=() if self._whole else tables)
-        again = Streams(self._log.carriers, self._log.options)
         first = int(seqs[0])
         touched = self._touched(keys, chosen)
-        for each in again.read_batches(again.reading(), filters):
-            batch = _without(each.batch, seqs)
+        for each in self._source.of_tables(None if self._whole else names):
+            batch = _without(each, seqs)
             if batch.num_rows and not _keyless_or_partial(batch):
                 mine = touched.get(table_of(batch))
                 batch = batch.filter(pc.greater(batch["seq"], first))
                 batch = batch if mine is None else mine.those(batch)
             if batch.num_rows:
                 yield batch
-        self._gaps = bool(again.gaps)
 
     def _touched(
         self, keys: Iterable[Reference], chosen: Sequence[pa.RecordBatch]
@@ -253,7 +237,7 @@ class Others:
 
         from binlogkit.analyses._savepoints import undone_mask, undone_ranges
 
-        transactions, statements = self._ledgers
+        transactions, statements = self._source.transactions, self._source.statements
         ended = transactions.filter(pc.not_equal(transactions["outcome"], "committed"))["tx"]
         if len(ended):
             batch = batch.filter(pc.invert(pc.is_in(batch["tx"], ended.combine_chunks())))

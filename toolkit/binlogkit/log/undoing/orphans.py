@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.references import Reference
     from binlogkit.analyses.undoing.unchecked import Before, Values
     from binlogkit.log.states.forwards import States
-    from binlogkit.log.undoing.shared_ledger import SharedLedger
+    from binlogkit.log.undoing.source import UndoSource
     from binlogkit.rows.schema import TableDefinition
 
 _PLACES = 32  # events before which rows are asked for
@@ -33,7 +33,7 @@ _Place = tuple[str, int]
 
 
 def rows_before(
-    ledger: SharedLedger,
+    source: UndoSource,
     changes: Iterable[pa.RecordBatch],
     keys: Sequence[Reference],
     boundaries: Sequence[Boundary],
@@ -58,7 +58,7 @@ def rows_before(
             comes |= _places(batch, came(batch, columns))
     parents = {key: (key.parent, key.referenced) for key in keys}
     children = {key: (key.child, key.columns) for key in keys}
-    rows = _Rows(ledger, boundaries)
+    rows = _Rows(source, boundaries)
     many = len(comes) > _PLACES
     return Before(rows.values(goes, parents), rows.values(comes, children), many)
 
@@ -75,8 +75,8 @@ def _places(batch: pa.RecordBatch, rows: Any) -> dict[_Place, int]:
 class _Rows:
     """Rows of tables before the events at some places; the log is read when they are asked for."""
 
-    def __init__(self, ledger: SharedLedger, boundaries: Sequence[Boundary]) -> None:
-        self._ledger, self._boundaries = ledger, boundaries
+    def __init__(self, source: UndoSource, boundaries: Sequence[Boundary]) -> None:
+        self._source, self._boundaries = source, boundaries
         self._tables, self._points = set[TableId](), dict[_Place, Point]()
         self._states: States | None = None
         self._known: dict[tuple[TableId, _Place], pa.Table | None] = {}
@@ -91,7 +91,7 @@ class _Rows:
 
         if not 0 < len(places) <= _PLACES:
             return lambda *_: None
-        self._points |= {place: self._ledger.point(place) for place in sorted(places)}
+        self._points |= {place: self._source.point(place) for place in sorted(places)}
         then = {
             (key, place): named_then(*side, self._boundaries, seq)
             for key, side in sides.items()
@@ -114,21 +114,21 @@ class _Rows:
         if (name, place) not in self._known:
             if self._states is None:
                 points = [*self._points.values()]
-                self._states = self._ledger.states(sorted(self._tables), points)
+                self._states = self._source.states(sorted(self._tables), points)
             state = self._states.at(self._points[place], written_table_name(*name))
             self._known[name, place] = state.rows if state.rows_determined else None
         return self._known[name, place]
 
 
 def rows_now(
-    ledger: SharedLedger, tables: Iterable[TableId]
+    source: UndoSource, tables: Iterable[TableId]
 ) -> dict[TableId, tuple[TableDefinition, pa.Table]]:
     """The definitions and rows that tables have in the end, where the log determines them."""
     names = sorted(tables)
     if not names:
         return {}
-    point = ledger.point()
-    states = ledger.states(names, [point])
+    point = source.point()
+    states = source.states(names, [point])
     found = ((name, states.at(point, written_table_name(*name))) for name in names)
     return {
         name: (state.definition, state.rows)

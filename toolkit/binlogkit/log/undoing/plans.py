@@ -11,6 +11,7 @@ from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.found import Dependences
 from binlogkit.analyses.undoing.plans import Piece, Plans
 from binlogkit.constants import TableId
+from binlogkit.errors import UsageError
 from binlogkit.overview import Overview, Overviewed
 
 _LOOKED_AT = ["file", "pos", "db", "table", "op", "key", "before", "now", "after", "refused"]
@@ -104,13 +105,14 @@ class LogPlans(Overviewed, Plans):
 class Undo(LogPlans):
     """Plans that undo changes.
 
-    ``dependences``: what depends on the chosen changes; ``log``: the source of the changes;
+    ``dependences``: what depends on the chosen changes; ``log``: the logs that they are from, None
+    if they are from a landing;
     ``mode``: what is done with chosen changes on which others depend; ``version``: of the newest
     server that wrote it.
     """
 
     dependences: Dependences = Dependences.none()
-    log: Streams
+    log: Streams | None
     mode: str
     version: str
 
@@ -138,9 +140,13 @@ class Undo(LogPlans):
         ``despite_refused``, ``despite_triggers``: see :meth:`script`; ``server``: starts a server;
         default: an installed package's (entry point ``binlogkit.servers``).
 
-        Errors: ServerError: no server is available, or it cannot play the log; those of reading.
+        Errors: ServerError: no server is available, or it cannot play the log; UsageError: the
+        plans are a landing's, which has no logs to play; those of reading.
         """
         from binlogkit.log.undoing.proving import prove
+
+        if self.log is None:
+            raise UsageError("a landing has no logs to play: prove the undo of its logs")
 
         script = self.script(
             commit=True, despite_refused=despite_refused, despite_triggers=despite_triggers
