@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -129,6 +129,38 @@ def test_a_life_is_the_logs(run: Run, tmp_path: Path) -> None:
     assert (none.status, "No change that counts" in none.err) == (0, True)
 
 
+def test_scripts_are_those_of_the_logs(run: Run, tmp_path: Path) -> None:
+    land(INCIDENT.path, tmp_path)
+    (log,) = INCIDENT.binlogs
+    page = tmp_path / "page.html"
+    for command, *asked in (
+        ("undo", "--table", "shop.orders", "--op", "delete", "--mode", "skip"),
+        ("undo", "--thread", "106", "--by-transaction", "--despite-refused", "--commit"),
+        ("redo", "--table", "shop.orders", "--start-position", "76096"),
+        ("undo", "--table", "shop.none"),
+    ):
+        found, wanted = (run(command, one, *asked) for one in (tmp_path, log))
+        assert found.status == wanted.status
+        assert [*_statements(found)] == [*_statements(wanted)]
+        assert found.err == wanted.err or "shop.none" in asked
+        assert run(command, tmp_path, *asked, "--html", page).status == found.status
+    assert "nothing to undo: no change was chosen; asked for: --table shop.none" in found.err
+    assert "What the redo would change" in page.read_text("utf-8")
+    for option, why in (
+        (("--prove",), "a landing has no logs to play"),
+        (("--html", page, "--mask", "shop.orders.total=drop"), "--mask is not for a landing"),
+        (("--schema", "x.sql"), "--schema is not for a landing"),
+    ):
+        done = run("undo", tmp_path, *option)
+        assert (done.status, why in done.complaint) == (2, True)
+
+
+def _statements(done: Ran) -> Iterator[str]:
+    """A script but for what says how it was made."""
+    own = ("-- made by", "-- assumed: All that the logs hold of the table")
+    return (line for line in done.lines if not line.startswith(own))
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -199,8 +231,6 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     land(log, lake)
     told = {
-        ("undo",): "it looks for later changes that depend on the chosen ones in all",
-        ("redo",): "it looks for later changes that depend on the chosen ones in all",
         ("conform", "--against", "golden"): "it is about the logs' bytes",
         ("verify",): "it is about the logs' bytes",
         ("events",): "it is about the logs' bytes",
@@ -212,8 +242,8 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
         assert done.status == 2
         assert f"{lake} is a landing: {why}" in done.complaint, command
         assert (
-            f"Name its logs: {log}; audit, diff, life, state, touched and transactions take it"
-            in done.complaint
+            f"Name its logs: {log}; audit, diff, life, redo, state, touched, transactions and undo "
+            "take it" in done.complaint
         )
     log.unlink()
     assert "none of the 1 is where it was" in run("verify", lake).complaint

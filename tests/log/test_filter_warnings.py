@@ -37,7 +37,7 @@ def test_what_is_told(read: str, asked: str, meant: str | None) -> None:
         warnings.simplefilter("ignore", UnmetWarning)
         for _ in getattr(log, read)(table=asked):
             pass
-    told = tables_not_met(log, {"table": [asked]})
+    told = tables_not_met(log.met, {"table": [asked]})
     if meant is None:
         assert told == []
         return
@@ -51,12 +51,12 @@ def test_of_several_each() -> None:
     log = bk.open(LOG)
     with pytest.warns(UnmetWarning, match="no rows of x.y were read"):
         list(log.row_records(table=["keyed.pk", "x.y"]))
-    assert len(tables_not_met(log, {"table": ["keyed.pk", "x.y"], "op": "insert"})) == 1
-    assert tables_not_met(log, {"op": "insert"}) == []
+    assert len(tables_not_met(log.met, {"table": ["keyed.pk", "x.y"], "op": "insert"})) == 1
+    assert tables_not_met(log.met, {"op": "insert"}) == []
 
 
 def test_before_anything_is_read() -> None:
-    assert len(tables_not_met(bk.open(LOG), {"table": "keyed.pk"})) == 1
+    assert len(tables_not_met(bk.open(LOG).met, {"table": "keyed.pk"})) == 1
 
 
 FRAMES: list[Callable[..., Any]] = [

@@ -20,12 +20,9 @@ _BYTES = "it is about the logs' bytes, and a landing has none"
 _WHY = {
     "rows": "it also gives changes that were rolled back, and a landing has committed ones, which "
     "any reader of Delta reads",
-    "undo": "it looks for later changes that depend on the chosen ones in all that the logs hold, "
-    "and a landing may lack tables, statements and older changes",
     **dict.fromkeys(("conform", "events", "explain", "verify"), _BYTES),
 }  # fmt: skip
-_WHY["redo"] = _WHY["undo"]
-_INSTEAD = "; audit, diff, life, state, touched and transactions take it"
+_INSTEAD = "; audit, diff, life, redo, state, touched, transactions and undo take it"
 
 
 def landing_of(arguments: dict[str, Any]) -> Landing | None:

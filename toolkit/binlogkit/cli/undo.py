@@ -18,14 +18,16 @@ from binlogkit.cli.options import (
     input_options,
     narrowed,
     open_input,
+    place_options,
     refuse_records,
 )
 from binlogkit.cli.pages import Page, page_of, page_options
+from binlogkit.cli.sources import landing_of, only
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, note, status_of
+from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, gaps_of, note, status_of
+from binlogkit.errors import UsageError
 
 if TYPE_CHECKING:
-    from binlogkit.log import Log
     from binlogkit.log.undoing.plans import LogPlans, Undo
     from binlogkit.reports.model import Report
     from binlogkit.reports.sql import SqlOptions
@@ -46,18 +48,36 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     despite, refused = arguments.pop("despite_gaps"), arguments.pop("despite_refused")
     whole, triggers = arguments.pop("by_transaction"), arguments.pop("despite_triggers")
     proof = arguments.pop("prove", None)
-    log = open_input(arguments)
-    page.find(log)
+    landing, log = landing_of(arguments), None
     asked = {name: arguments.pop(name) for name in ("mode", "made_again") if title == "undo"}
-    filters = filters_of(arguments)
-    if title == "undo":
-        plans = log.undo(despite_gaps=despite, by_transaction=whole, **asked, **filters)
+    if landing is not None:
+        if proof is not None:
+            raise UsageError("a landing has no logs to play: prove the undo of its logs")
+        filters = filters_of(arguments)
+        page.refuse_masks()
+        only(arguments)
+        files, source = landing.ledger.files, landing
     else:
-        plans = log.redo(despite_gaps=despite, by_transaction=whole, **filters)
+        log = open_input(arguments)
+        page.find(log)
+        filters = filters_of(arguments)
+        files, source = log.files, log
+    plans: Any
+    if title == "undo":
+        plans = source.undo(despite_gaps=despite, by_transaction=whole, **asked, **filters)
+    else:
+        plans = source.redo(despite_gaps=despite, by_transaction=whole, **filters)
+
+    def met(*, nothing: bool) -> int:
+        if landing is not None:
+            return gaps_of(landing.ledger.joined.gaps)
+        assert log is not None
+        return status_of(log, filters, nothing=nothing, notes=ENDS)
+
     if not len(plans):
         told = f"; asked for: {chosen}" if (chosen := narrowed(filters)) else ""
         complain(f"nothing to {title}: no change was chosen{told}")
-        return max(status_of(log, filters, nothing=True, notes=ENDS), FINDINGS)
+        return max(met(nothing=True), FINDINGS)
     options = SqlOptions(
         title=title,
         made_by=" ".join([f"binlogkit {__version__}:", "binlogkit", *sys.argv[1:]]),
@@ -73,7 +93,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
             if sink is not None:
                 sink.write(block)
     if page.path is not None:
-        page.write(_report(log, plans, page, title, script.refusals.lines(), filters), "plan")
+        page.write(_report(files, plans, page, title, script.refusals.lines(), filters), "plan")
     if script.refused:
         complain(f"{script.refused} of {len(plans)} changes could not be {_DONE[title]}:")
     for told in script.refusals.lines():
@@ -85,14 +105,19 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     for told in plans.needs[: not shown]:
         note(f"needed: {told}")
     return max(
-        status_of(log, filters, notes=ENDS),
+        met(nothing=False),
         WELL if script.statements and not script.refused else FINDINGS,
         WELL if proof is None else _prove(plans, proof, options),
     )
 
 
 def _report(
-    log: Log, plans: LogPlans, page: Page, title: str, refusals: list[str], filters: FilterArgs
+    names: list[str],
+    plans: LogPlans,
+    page: Page,
+    title: str,
+    refusals: list[str],
+    filters: FilterArgs,
 ) -> Report:
     """The plan: each row as it is and as it becomes."""
     from binlogkit.analyses.suspects.rules import file_words
@@ -100,11 +125,11 @@ def _report(
     from binlogkit.reports.diff_and_undo import plan_report
     from binlogkit.reports.model import logs
 
-    chosen, files = page.chosen(filters), shlex.join(file_words(log.files))
+    chosen, files = page.chosen(filters), shlex.join(file_words(names))
     mode = getattr(plans, "mode", "")
     words = [f"binlogkit {title}", files, chosen, f"--mode {mode}" * bool(mode)]
     facts = [
-        logs(log.files),
+        logs(names),
         ("only", chosen or "all changes"),
     ]
     told = {
@@ -175,7 +200,7 @@ def _script_command(command: Callable[..., int]) -> Callable[..., int]:
     for option in reversed(_script_options):
         command = option(command)
     page = page_options("Write the plan as one HTML file instead; with --output the script, too.")
-    return input_options(filter_options(page(command)))
+    return input_options(filter_options(place_options(page(command))))
 
 
 @click.command("undo", cls=Command)
@@ -208,7 +233,8 @@ def command(**arguments: Any) -> int:
     """Print the SQL that reverts the chosen changes, last change first.
 
     Each statement sets only the columns that its change touched, and finds the row only while it
-    holds what the change left.
+    holds what the change left. FILE may be a landing (`binlogkit land`): its folder, or with
+    --ledger its URL. Its logs are not needed.
     """
     return _script(arguments, "undo")
 
@@ -216,5 +242,8 @@ def command(**arguments: Any) -> int:
 @click.command("redo", cls=Command)
 @_script_command
 def redo(**arguments: Any) -> int:
-    """Print the SQL that makes the chosen changes again, first change first."""
+    """Print the SQL that makes the chosen changes again, first change first.
+
+    FILE may be a landing, as for undo.
+    """
     return _script(arguments, "redo")

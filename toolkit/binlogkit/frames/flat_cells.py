@@ -56,14 +56,16 @@ def own_name(column: str) -> str:
 
 
 def states_of(cells: pa.ListArray, image: pa.StructArray) -> tuple[pa.Array, pa.Table]:
-    """The states of images from their ``_cells``, and the stored cells: ``at``, ``column``, bytes
-    and text."""
+    """The states of images from their ``_cells``, None where all of their cells are values or NULL,
+    and the stored cells: ``at``, ``column``, bytes and text."""
     odd = np.flatnonzero(np.asarray(cells.is_valid()))
     flat, row = cells.flatten(), np.searchsorted(odd, pc.list_parent_indices(cells))
     names = pa.array([flat_name(one.name) for one in image.type], pa.string())
     column = pc.index_in(flat.field("column"), names)
     known = np.flatnonzero(np.asarray(column.is_valid()))
-    flat, row, column = flat.take(pa.array(known)), row[known], np.asarray(column.take(known))
+    flat, column = flat.take(pa.array(known)), np.asarray(column.take(known))
+    there, row = np.unique(row[known], return_inverse=True)
+    odd = odd[there]
     valid = [np.asarray(image.field(i).is_valid())[odd] for i in range(image.type.num_fields)]
     states = np.where(np.array(valid).T, CellState.VALUE, CellState.NULL).astype(np.uint8)
     states = states.reshape(len(odd), image.type.num_fields)

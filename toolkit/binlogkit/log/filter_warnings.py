@@ -76,7 +76,7 @@ class Read(Protocol):
 def unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
     """The warnings about ``filters`` after the last read; ``nothing``: whether it gave no
     records."""
-    told = [*positions_unmet(log, filters), *tables_not_met(log, filters)]
+    told = [*positions_unmet(log, filters), *tables_not_met(log.met, filters)]
     told += written_as_text(log, filters, nothing=nothing)
     return [*told, *transactions_unmet(log, filters, nothing=nothing)]
 
@@ -129,13 +129,12 @@ def _shortened(found: GtidSet | list[int]) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\N{HORIZONTAL ELLIPSIS}"
 
 
-def tables_not_met(log: Read, filters: Mapping[str, Any]) -> list[str]:
-    """Warnings about tables in ``filters`` for which the last read met no rows.
+def tables_not_met(met: Collection[tuple[str, str]], filters: Mapping[str, Any]) -> list[str]:
+    """Warnings about tables in ``filters`` that are not among those whose rows were ``met``.
 
     Excluded tables are reported only where a similar name exists.
     """
     tables = Filters.build(table=filters.get("table"), exclude_table=filters.get("exclude_table"))
-    met = log.met
     lacking = {name: others(name, met) for name in tables.tables if not _there(name, met)}
     told = [f"no rows of {_written(name)} were read{like}" for name, like in lacking.items()]
     lacking = {name: others(name, met) for name in tables.exclude_tables if not _there(name, met)}

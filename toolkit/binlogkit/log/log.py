@@ -44,9 +44,6 @@ Frame: TypeAlias = "pd.DataFrame | pa.Table"
 _GLANCE = 16 << 20  # bytes of logs that a notebook reads at most to show their tables
 
 
-_NOT_CHOSEN = "no change was chosen: none passes all of the filters"
-
-
 class Log(Streams):
     """One log, or several read together in order: as frames, states, plans and reports.
 
@@ -439,12 +436,12 @@ class Log(Streams):
         result. Errors: GapError, UsageError, and those of reading.
         """
         from binlogkit.log.undoing.source import LogSource
-        from binlogkit.log.undoing.undo import undo_from
+        from binlogkit.log.undoing.undo import NOT_CHOSEN, undo_from
 
         log = self._whole()
         source = LogSource(log, log.wanted(**filters), by_transaction=by_transaction)
         plans = undo_from(source, mode=mode, made_again=made_again, despite_gaps=despite_gaps)
-        warn_of_unmet(log, filters, nothing=not len(plans), otherwise=_NOT_CHOSEN)
+        warn_of_unmet(log, filters, nothing=not len(plans), otherwise=NOT_CHOSEN)
         return plans
 
     def _whole(self) -> Log:
@@ -460,12 +457,12 @@ class Log(Streams):
     ) -> LogPlans:
         """Plans that make the chosen changes again, first change first; see :meth:`undo`."""
         from binlogkit.log.undoing.source import LogSource
-        from binlogkit.log.undoing.undo import redo_from
+        from binlogkit.log.undoing.undo import NOT_CHOSEN, redo_from
 
         log = self._whole()
         source = LogSource(log, log.wanted(**filters), by_transaction=by_transaction)
         plans = redo_from(source, despite_gaps=despite_gaps)
-        warn_of_unmet(log, filters, nothing=not len(plans), otherwise=_NOT_CHOSEN)
+        warn_of_unmet(log, filters, nothing=not len(plans), otherwise=NOT_CHOSEN)
         return plans
 
     def audit(self, **filters: Unpack[FilterArgs]) -> Audit:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.undoing.unchecked import Before
     from binlogkit.log.undoing.plans import LogPlans, Undo
 
+NOT_CHOSEN = "no change was chosen: none passes all of the filters"
 PlansT = TypeVar("PlansT", bound="LogPlans")
 
 

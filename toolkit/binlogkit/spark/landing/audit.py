@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +13,11 @@ import pyarrow.compute as pc
 from binlogkit.analyses.audit.limits import LIMITS
 from binlogkit.frames.fields.field import to_table
 from binlogkit.frames.fields.ledger import BOUNDARY, FILE, STATEMENT
-from binlogkit.frames.wanted import wanted_transactions
 from binlogkit.log.audit import SECTIONS, Audit, assumes_of, counted, file_record
 from binlogkit.log.index.transactions import joined_boundaries, joined_statements
 from binlogkit.rows.filter_args import FilterArgs
-from binlogkit.rows.filters import Filters
 from binlogkit.spark.landing.activity import activity
-from binlogkit.spark.landing.numbering import places_of
+from binlogkit.spark.landing.chosen import Chosen
 
 if TYPE_CHECKING:
     from binlogkit.spark.landing.ledger import Ledger
@@ -42,7 +40,7 @@ def audit_landing(
     every = transactions_of()
     transactions = transactions_of(**filters) if filters else every
     changes = activity(ledger, every)
-    chosen = _Chosen(ledger, every, transactions_of, filters)
+    chosen = Chosen(ledger, every, transactions_of, filters)
     here = chosen.of(changes, np.asarray(changes["tx"].fill_null(-1)))
     changes = chosen.tables(changes.filter(here))
     parts, joined, all_sources = ledger.parts, ledger.joined, frozenset[str]()
@@ -96,61 +94,3 @@ def _limits(lacking: dict[str, str], others: int) -> pa.Table:
             "evidence": f"{others} row changes are known by their number alone",
         })  # fmt: skip
     return to_table(rows, LIMITS)
-
-
-class _Chosen:
-    """Which rows of frames filters want, by what the ledger says of their transactions."""
-
-    def __init__(
-        self,
-        ledger: Ledger,
-        transactions: pa.Table,
-        transactions_of: Callable[..., pa.Table],
-        filters: FilterArgs,
-    ) -> None:
-        wanted, self._ledger = Filters.build(**filters), ledger
-        self._wanted, self._transactions = wanted, transactions
-        names = ("gtid", "at", "thread", "source")
-        of_tx: Any = {name: filters[name] for name in names if filters.get(name)}  # type: ignore[literal-required]
-        chosen = transactions_of(**of_tx)["tx"] if of_tx else None
-        self._numbers = None if chosen is None else np.asarray(chosen)
-        self._event = replace(
-            wanted, tables=(), exclude_tables=(), ops=frozenset(), gtids=None, at=None,
-            threads=frozenset(), sources=frozenset(),
-        )  # fmt: skip
-
-    def numbers(self, rows: pa.Table) -> np.ndarray[Any, Any]:
-        """The transactions of events, -1 outside."""
-        named = {f"_{name}": rows[name] for name in ("file", "pos", "inner")}
-        named["_row"] = pa.repeat(0, len(rows))
-        numbering = self._ledger.numbering
-        at = numbering.transactions(*places_of(named, self._ledger.numbers)[:2])
-        return np.append(numbering.tx, -1)[at]
-
-    def of(self, rows: pa.Table, tx: np.ndarray[Any, Any]) -> pa.Array:
-        """Which events are wanted, tables and operations left aside; ``tx``: of each."""
-        good = np.ones(len(rows), bool)
-        if self._numbers is not None:
-            good &= np.isin(tx, self._numbers)
-        if self._event != Filters():
-            known = self._transactions
-            at = pc.index_in(pa.array(tx), known["tx"].combine_chunks())
-            columns = {
-                "file": rows["file"], "pos": rows["pos"], "end_timestamp": rows["timestamp"],
-                "commit_timestamp": known["commit_timestamp"].take(at),
-                "server_id": (rows if "server_id" in rows.column_names else known.take(at))[
-                    "server_id"
-                ],
-            }  # fmt: skip
-            told = wanted_transactions(pa.table(columns), self._event, self._ledger.files)
-            good &= np.asarray(told)
-        return pa.array(good)
-
-    def tables(self, changes: pa.Table) -> pa.Table:
-        """The changes of wanted tables and operations."""
-        wanted, ops = self._wanted, pa.array(sorted(self._wanted.ops))
-        if wanted.ops:
-            changes = changes.filter(pc.is_in(changes["op"].cast(pa.string()), ops))
-        names = [*zip(changes["db"].to_pylist(), changes["table"].to_pylist(), strict=True)]
-        which = {name: wanted.wants_table(*name) for name in {*names}}
-        return changes.filter(pa.array([which[name] for name in names], pa.bool_()))

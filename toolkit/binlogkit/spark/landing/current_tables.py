@@ -209,11 +209,11 @@ class Now:
             return self._landing.batches(rows)
 
         table = written_table_name(*name)
-        state = LandedStates(self.ledger, changes, table, None).state()
+        state = LandedStates(self.ledger, changes, [table], [None]).state()
         if before is not None and self._lacks_expired(state.findings.to_pylist()):
             own = self._own_rows(name, folder, new, before)
             taken = [own.origins]
-            state = LandedStates(self.ledger, changes, table, None, own).state()
+            state = LandedStates(self.ledger, changes, [table], [None], own).state()
         rows = flat_rows(state.rows, taken)
         self._check()
         findings = tuple(state.findings.to_pylist())

@@ -153,6 +153,11 @@ class Ledger(Source):
         """See :class:`Source`."""
         return partial(among_events, self._ordered[3], SHIFT)
 
+    @property
+    def any_unchecked(self) -> bool:
+        """Whether any changes were made with foreign_key_checks off."""
+        return len(self._ordered[3]) > 0
+
     def _plain(self, boundary: Boundary) -> Boundary:
         """A boundary without masked columns."""
         altered, name = boundary.alteration, boundary.new_name or boundary.name

@@ -9,12 +9,10 @@ import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.constants import TableId
-from binlogkit.frames.fields.field import to_table
-from binlogkit.frames.fields.ledger import STATEMENT
 from binlogkit.frames.schema import supposed_of
-from binlogkit.log.index.transactions import joined_boundaries, joined_statements
 from binlogkit.log.states.life.life import Looking, RowLife, check_key
 from binlogkit.log.states.reading import RowSource
+from binlogkit.spark.landing.happened import happened_to_tables
 from binlogkit.spark.landing.shape import landed_name
 
 if TYPE_CHECKING:
@@ -76,27 +74,8 @@ class _LandedRows(RowSource):
 
     def happened(self) -> pa.Table:
         """See :class:`RowSource`."""
-        ledger = self._ledger
-        parts, joined, every = ledger.parts, ledger.joined, frozenset[str]()
-        texts = joined_statements(parts, joined, every)
-        if texts is None:
-            texts = to_table([], STATEMENT)
-        told = joined_boundaries(parts, joined, every, ledger.files, texts)
-        numbers = {
-            _place(b.file, b.pos, b.inner, *b.name, b.action): b.seq for b in self.boundaries
-        }
-        columns = ("file", "pos", "inner", "db", "table", "action")
-        places = zip(*(told[name].to_pylist() for name in columns), strict=True)
-        seqs = pa.array([numbers.get(_place(*place)) for place in places], pa.int64())
-        at = told.column_names.index("seq")
-        return told.set_column(at, told.schema.field(at), seqs).filter(seqs.is_valid())
+        return happened_to_tables(self._ledger)
 
     def unlogged(self, gaps: Sequence[Gap]) -> list[Contradiction]:  # noqa: ARG002
         """See :class:`RowSource`."""
         return self._shown or []
-
-
-def _place(*place: Any) -> tuple[Any, ...]:
-    """A boundary's place and name, which distinguish it."""
-    file, pos, inner, db, table, action = place
-    return file, pos, inner, db or "", table or "", str(action)

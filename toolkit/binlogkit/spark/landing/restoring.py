@@ -6,6 +6,7 @@ follows from the ledger beside it. The logs are not needed.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -19,8 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.constants import TableId
-from binlogkit.errors import InputError, SchemaError, UsageError
+from binlogkit.errors import InputError, SchemaError, UnmetWarning, UsageError, printable
 from binlogkit.frames.layouts import empty_batch
+from binlogkit.log.filter_warnings import tables_not_met
 from binlogkit.log.index.transactions import joined_transactions
 from binlogkit.rows.filter_args import AtArg, FilterArgs, place_in
 from binlogkit.rows.filters import Filters, written_table_name
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.log.states.life.life import RowLife
     from binlogkit.log.states.table_state import TableState
+    from binlogkit.log.undoing.plans import LogPlans, Undo
 
 
 class Landing:
@@ -64,12 +67,9 @@ class Landing:
 
         ``filters``: but ``where``, since the ledger has no rows. UsageError.
         """
-        ledger, wanted = self.ledger, Filters.build(**filters)
+        ledger, wanted = self.ledger, self.wanted(**filters)
         if wanted.where:
             raise UsageError("where asks for rows: the transactions of a landing do not have them")
-        if (at := filters.get("at")) is not None:
-            file, pos = place_in(ledger.files, at)
-            wanted = replace(wanted, at=(file, self._begin_of(file, pos)))
         return joined_transactions(ledger.parts, ledger.joined, wanted, ledger.files)
 
     def audit(self, **filters: Unpack[FilterArgs]) -> Audit:
@@ -82,12 +82,66 @@ class Landing:
 
         return audit_landing(self.ledger, self.transactions, filters)
 
-    def _begin_of(self, file: str, pos: int) -> int:
-        """Where the transaction begins that begins at a position or contains it."""
+    def wanted(self, **filters: Unpack[FilterArgs]) -> Filters:
+        """The filters; ``at`` becomes the position where the transaction begins that begins there
+        or has an event there."""
+        wanted, at = Filters.build(**filters), filters.get("at")
+        if at is None:
+            return wanted
+        file, pos = place_in(self.ledger.files, at)
         rows = self.ledger.transactions.select(["file", "pos", "end_pos"])
         rows = rows.filter(pc.equal(rows["file"], file))
         inside = pc.and_(pc.less_equal(rows["pos"], pos), pc.greater(rows["end_pos"], pos))
-        return next(iter(rows["pos"].filter(inside).to_pylist()), pos)
+        begin = next(iter(rows["pos"].filter(inside).to_pylist()), pos)
+        return replace(wanted, at=(file, begin))
+
+    def undo(
+        self,
+        *,
+        mode: str = "refuse",
+        made_again: Iterable[str] = (),
+        despite_gaps: bool = False,
+        by_transaction: bool = False,
+        **filters: Unpack[FilterArgs],
+    ) -> Undo:
+        """Plans that undo the chosen changes, as ``log.undo()`` makes them.
+
+        The changes of all tables that the filters name, and of those that foreign keys join with
+        them, are held in memory. Tables of them that did not land are a gap. Errors: those of
+        ``log.undo()`` and of :meth:`state`; SchemaError: columns of such a table are masked.
+        """
+        from binlogkit.log.undoing.undo import undo_from
+        from binlogkit.spark.landing.undo import LandedSource
+
+        source = LandedSource(self, filters, by_transaction=by_transaction)
+        plans = undo_from(source, mode=mode, made_again=made_again, despite_gaps=despite_gaps)
+        self._warn_of_unmet(plans, filters)
+        return plans
+
+    def redo(
+        self,
+        *,
+        despite_gaps: bool = False,
+        by_transaction: bool = False,
+        **filters: Unpack[FilterArgs],
+    ) -> LogPlans:
+        """Plans that make the chosen changes again, as ``log.redo()`` makes them; see
+        :meth:`undo`."""
+        from binlogkit.log.undoing.undo import redo_from
+        from binlogkit.spark.landing.undo import LandedSource
+
+        source = LandedSource(self, filters, by_transaction=by_transaction)
+        plans = redo_from(source, despite_gaps=despite_gaps)
+        self._warn_of_unmet(plans, filters)
+        return plans
+
+    def _warn_of_unmet(self, plans: LogPlans, filters: Mapping[str, Any]) -> None:
+        """Warn of filters that no change passes, as of a table that the logs do not have."""
+        from binlogkit.log.undoing.undo import NOT_CHOSEN
+
+        told = tables_not_met(self.ledger.met, filters) or [NOT_CHOSEN] * (not len(plans))
+        for text in told:
+            warnings.warn(printable(text), UnmetWarning, stacklevel=3)
 
     def tables(self) -> list[str]:
         """The tables that have landed, ``db.table``."""
@@ -113,7 +167,7 @@ class Landing:
         UsageError: no log has that name.
         """
         landing = self.concerning(table, at)
-        return LandedStates(landing.ledger, landing.whole(), table, at).state()
+        return LandedStates(landing.ledger, landing.whole(), [table], [at]).state()
 
     def diff(self, table: str, a: AtArg, b: AtArg = None) -> TableDifference:
         """What differs in a table between two positions, as ``log.diff()`` gives it; ``b``: the end
@@ -122,7 +176,7 @@ class Landing:
         Errors: those of :meth:`state`.
         """
         landing = self.concerning(table, a, b)
-        return LandedStates(landing.ledger, landing.whole(), table, a, then=[b]).difference()
+        return LandedStates(landing.ledger, landing.whole(), [table], [a, b]).difference()
 
     def life(self, table: str, key: Any, *, key_columns: Sequence[str] | None = None) -> RowLife:
         """One row's life, as ``log.life()`` gives it: its changes and the table's DDL between them.
@@ -134,7 +188,7 @@ class Landing:
         return landed_life(
             self.ledger,
             lambda names: self.batches(self.ordered(names, whole=True)),
-            LandedStates(self.ledger, self.whole(), table, None),
+            LandedStates(self.ledger, self.whole(), [table], [None]),
             self.transactions(),
             table=table,
             value=key,

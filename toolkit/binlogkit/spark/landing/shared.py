@@ -84,7 +84,7 @@ def shared_state(
     """
     landing = landing.concerning(table, at)
     changes = partial(_changes, spark, landing)
-    states = LandedStates(landing.ledger, changes, table, at, here=landing.whole())
+    states = LandedStates(landing.ledger, changes, [table], [at], here=landing.whole())
     here, replayed = states.state(), states.shared[states.name]
     folded = replayed.folded
     assert folded is not None

@@ -22,6 +22,7 @@ from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.shape import landed_name
 
 if TYPE_CHECKING:
+    from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.log.states.bases.bases import Bases, Since
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.spark.landing.own_rows import OwnRows
@@ -31,11 +32,12 @@ Changes = Callable[[Sequence[TableId], Until | None], Any]
 
 
 class LandedStates(States):
-    """A landing as the source of a table's state, by what its ledger says.
+    """A landing as the source of tables' states, by what its ledger says.
 
-    ``changes``: of landed tables; ``at``: a file and a position, the end of all that has landed if
-    None; ``own``: rows of the table to begin with; ``here``: the changes as batches, if ``changes``
-    are held by tasks; ``then``: further points, of changes that are here.
+    ``changes``: of landed tables; ``tables``: wanted ones, the first counts where one is asked for;
+    ``points``: a file and a position each, the end of all that has landed if None; ``own``: rows of
+    the table to begin with; ``here``: the changes as batches, if ``changes`` are held by tasks.
+    ``keep_cascaded``, ``before``: as ``cascaded`` and ``before`` of :class:`States`.
     """
 
     assumes = ("All that the logs hold of the table has landed, under the same names.",)
@@ -45,18 +47,21 @@ class LandedStates(States):
         self,
         ledger: Ledger,
         changes: Changes,
-        table: str,
-        at: AtArg,
+        tables: Sequence[str],
+        points: Sequence[AtArg | Point],
         own: OwnRows | None = None,
         *,
         here: Changes | None = None,
-        then: Sequence[AtArg] = (),
+        keep_cascaded: bool = False,
+        before: Before | None = None,
     ) -> None:
-        self.name = landed_name(table)
+        self.name = landed_name(tables[0])
         ledger.check()
-        ledger.refuse_waiting([self.name])
+        ledger.refuse_waiting(map(landed_name, tables))
         self.reading = self._ledger = ledger
-        self._begin(ledger, [table], [Point(ledger, {"at": one}) for one in (at, *then)])
+        asked = [p if isinstance(p, Point) else Point(ledger, {"at": p}) for p in points]
+        self._begin(ledger, [*tables], asked)
+        self._keeps_cascaded, self._before = keep_cascaded, before
         self._gaps, self._changes_of, self._here = ledger.gaps, changes, here or changes
         if own is not None:  # as a base, of which these are what the engine needs
             self._bases, self._held = cast("Bases", own), cast("Since", own.held)

@@ -1,0 +1,157 @@
+"""Undo and redo of landed changes: the logs' own plans, from what has landed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.constants import TableId
+from binlogkit.errors import SchemaError
+from binlogkit.frames.fields.field import to_table
+from binlogkit.frames.fields.ledger import STATEMENT
+from binlogkit.frames.schema import table_of
+from binlogkit.log.undoing.source import UndoSource, transactions_of
+from binlogkit.rows.filter_args import FilterArgs
+from binlogkit.rows.filters import Filters, written_table_name
+from binlogkit.rows.soundness import Gap
+from binlogkit.rows.soundness.gaps import LAST
+from binlogkit.sources.log_format import version_tuple
+from binlogkit.spark.landing.chosen import Chosen
+from binlogkit.spark.landing.erasure import has_erased
+from binlogkit.spark.landing.happened import happened_to_tables
+from binlogkit.spark.landing.states import LandedStates
+
+if TYPE_CHECKING:
+    from binlogkit.analyses.point_in_time.before import Before
+    from binlogkit.analyses.point_in_time.codes import Flags, Integers
+    from binlogkit.log.states.point import Point
+    from binlogkit.spark.landing.restoring import Landing
+
+
+_ERASED = "No row that was erased from this landing depended on the chosen changes, or was of them."
+
+
+class LandedSource(UndoSource):
+    """A landing. The changes of all tables that filters want, and of those that foreign keys join
+    with them, are read once, as a whole.
+
+    Errors: InputError: such a table waits or has not landed; SchemaError: its columns are masked;
+    UsageError, of filters.
+    """
+
+    def __init__(self, landing: Landing, filters: FilterArgs, *, by_transaction: bool) -> None:
+        ledger = landing.ledger
+        ledger.check()
+        self.logs = self._ledger = ledger
+        self.asked, self.by_transaction = landing.wanted(**filters), by_transaction
+        of_sources = Filters(sources=self.asked.sources)
+        self.wanted = of_sources if by_transaction else self.asked
+        self.boundaries = ledger.boundaries
+        sources = {one.source for one in ledger.joined.positions if one.source is not None}
+        self.left = ledger.joined.series.definitions(sources)
+        names = [] if by_transaction else [n for n in ledger.met if self.asked.wants_table(*n)]
+        joined = {*ledger.met} if by_transaction or not self.asked.tables else self._joined(names)
+        self._check(joined)
+        there = sorted(name for name in joined if ledger.has(name))
+        self._read: dict[TableId, list[pa.RecordBatch]] = {name: [] for name in there}
+        for batch in landing.batches(landing.ordered(there, whole=True)):
+            self._read[table_of(batch)].append(batch)
+        self.transactions, self.statements = ledger.transactions, to_table([], STATEMENT)
+        self._choose(landing, filters)
+        changed = {s for c in self.changes for s in c.column("source").unique().to_pylist()}
+        ledger.one_history(changed, "the changes are")
+        versions = (file.server_version or "" for file in ledger.file_facts)
+        self.version = max(versions, key=version_tuple, default="")
+        self.gaps = (*ledger.gaps, *self._not_landed(joined))
+        self.any_unchecked = ledger.any_unchecked
+        self.assumes = (*LandedStates.assumes, *([_ERASED] if has_erased(ledger.out) else []))
+
+    def unchecked(self, seqs: Integers) -> Flags:
+        """See :class:`UndoSource`."""
+        return self._ledger.unchecked(seqs)
+
+    def of_tables(self, tables: Collection[TableId] | None) -> Iterator[pa.RecordBatch]:
+        """See :class:`UndoSource`."""
+        names = self._read if tables is None else tables
+        yield from chain.from_iterable(self._read.get(name, ()) for name in names)
+
+    def states(
+        self, names: Iterable[TableId], points: Sequence[Point], before: Before | None = None
+    ) -> LandedStates:
+        """See :class:`UndoSource`."""
+        return LandedStates(
+            self._ledger,
+            lambda tables, _: [*self.of_tables(tables)],
+            [written_table_name(*name) for name in names],
+            points,
+            keep_cascaded=True,
+            before=before,
+        )
+
+    def _joined(self, names: Iterable[TableId]) -> set[TableId]:
+        """Tables, under all of their names, and those that foreign keys join with them."""
+        told = [b.definition for b in self.boundaries if b.definition is not None]
+        pairs = [(b.name, b.new_name) for b in self.boundaries if b.new_name is not None]
+        pairs += [
+            ((one.db, one.table), (key.db or one.db, key.table))
+            for one in (*told, *self.left)
+            for key in one.foreign
+        ]
+        found = {*names}
+        while more := {n for p in pairs if not found.isdisjoint(p) for n in p} - found:
+            found |= more
+        return found
+
+    def _check(self, names: Iterable[TableId]) -> None:
+        """Errors for tables whose changes cannot be given whole."""
+        ledger = self._ledger
+        ledger.refuse_waiting(names)
+        masked = sorted(n for n in names if ledger.masks.concerns(*n) and n in ledger.met)
+        if masked:
+            told = ", ".join(written_table_name(*name) for name in masked)
+            raise SchemaError(f"columns of {told} are masked: their values have not landed")
+
+    def _not_landed(self, names: Iterable[TableId]) -> Iterator[Gap]:
+        """The tables whose changes are in the logs alone."""
+        for name in sorted(names):
+            if name in self._ledger.met and name not in self._read:
+                told = f"changes of {written_table_name(*name)} are in the logs, and did not land"
+                yield Gap("not_landed", self._ledger.files[0], None, LAST, None, told)
+
+    def _choose(self, landing: Landing, filters: FilterArgs) -> None:
+        """The changes that filters want, and what happened to tables."""
+        asked = {name: value for name, value in filters.items() if value not in (None, ())}
+        asked.pop("where", None)
+        every = landing.transactions() if asked else self.transactions
+        chosen = Chosen(self._ledger, every, landing.transactions, asked)  # type: ignore[arg-type]
+        self.happened = happened_to_tables(self._ledger)
+        numbers = np.asarray(self.happened["tx"].fill_null(-1))
+        happened = self.happened.filter(chosen.of(self.happened, numbers))
+        changes = [batch for one in self._read.values() for batch in self._wanted(chosen, one)]
+        if self.by_transaction:
+            touched = {tx for batch in changes for tx in batch["tx"].unique().to_pylist()}
+            whole = transactions_of(touched, happened, self.boundaries, self.asked)
+            self.happened = self.happened.filter(pc.is_in(self.happened["tx"], whole))
+            read = self.of_tables(None)
+            changes = [batch.filter(pc.is_in(batch["tx"], whole)) for batch in read]
+        else:
+            self.happened = happened
+        self.changes = [batch for batch in changes if batch.num_rows]
+
+    def _wanted(
+        self, chosen: Chosen, batches: Iterable[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        from binlogkit.frames.matching import Matcher
+
+        matching = Matcher(self.asked.where)
+        for batch in batches:
+            rows = pa.Table.from_batches([batch])
+            which = chosen.of(rows, np.asarray(batch["tx"].fill_null(-1)))
+            for part in chosen.tables(rows.filter(which)).combine_chunks().to_batches():
+                yield matching(part)
+        matching.complain()
