@@ -32,6 +32,24 @@ def test_a_table_has_one_batch_for_many_turns(turns: str) -> None:
     assert {batch.table for batch in batches} == {("d", f"t{i}") for i in range(TABLES)}
 
 
+def test_a_version_that_comes_back_stands_where_it_came(tmp_path: Path) -> None:
+    """A table's rows come in log order, though those of a version are decoded together."""
+    path, module = tmp_path / "back.000001", bench()
+    with path.open("wb") as file:
+        log = module.Log(file)
+        for i, columns in enumerate((1, 1, 2, 3, 2, 1)):
+            log.begin()
+            log.event(19, module.table_map(i, "t", b"\3" * columns, b""))
+            log.event(30, module.rows_head(i, columns), b"\0" + bytes([i, 0, 0, 0]) * columns)
+            log.commit(i)
+    batches = [each.batch for each in bk.open(str(path)).batches()]
+    found = [row["@1"] for batch in batches for row in batch["after"].to_pylist()]
+    assert found == [0, 1, 2, 3, 4, 5]
+    assert [batch["after"].type.num_fields for batch in batches] == [1, 2, 3, 2, 1]
+    seqs = [seq for batch in batches for seq in batch["seq"].to_pylist()]
+    assert seqs == sorted(seqs)
+
+
 def test_windows_are_longer_the_more_tables_there_are() -> None:
     def takes(tables: int, most: int = share_decoding.SHARE_MOST) -> int:
         share = share_decoding.Share({}, False, 0, 0, most, tables=set(range(tables)))

@@ -162,7 +162,19 @@ def _rows(
 
 
 def _agrees(row: dict[str, Any], other: dict[str, Any]) -> bool:
-    return all(other[k] == v and type(other[k]) is type(v) for k, v in row.items())
+    return all(
+        (other[k] == v and type(other[k]) is type(v)) or _without_text(v) == other[k]
+        for k, v in row.items()
+    )
+
+
+def _without_text(value: Any) -> str | None:
+    """What SELECT gives of bytes that are no text in their column's character set, as ASCII has it
+    (an ALTER may leave such): a question mark for each that is none."""
+    if not isinstance(value, dict) or "undecodable" not in value:
+        return None
+    data = bytes.fromhex(value["undecodable"].removeprefix("0x"))
+    return "".join(chr(byte) if byte < 0x80 else "?" for byte in data)
 
 
 def _closest(row: dict[str, Any], left: list[dict[str, Any]], kinds: dict[str, str]) -> str:

@@ -42,6 +42,9 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, str, str]]] = {
     "parent renamed": (
         (DELETE, "RENAME TABLE p TO p2", "UPDATE p2 SET id = 22 WHERE id = 2",
          "DELETE FROM p2 WHERE id = 3"), ("p2", "c", "g")),
+    "parent renamed and back": (
+        ("UPDATE c SET v = 7", "RENAME TABLE p TO p2", "UPDATE c SET v = 8",
+         "RENAME TABLE p2 TO p", "UPDATE c SET v = 9 WHERE id > 20", DELETE), ("p", "c", "g")),
     "parent renamed and its column": (
         ("RENAME TABLE p TO p2", "ALTER TABLE p2 CHANGE id key_ INT",
          "UPDATE p2 SET key_ = 22 WHERE key_ = 2", "DELETE FROM p2 WHERE key_ = 3"),

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 import binlogkit as bk
-from binlogkit.errors import BinlogKitError, GapError, SchemaError, UnmetWarning, UsageError
+from binlogkit.errors import (
+    BinlogKitError,
+    GapError,
+    InputError,
+    SchemaError,
+    UnmetWarning,
+    UsageError,
+)
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.expiry import expire
 from binlogkit.spark.landing.terms import Terms
@@ -59,7 +66,11 @@ def test_plans_are_the_logs(case: golden.GoldenCase, tmp_path: Path) -> None:
     landing, log = Landing(tmp_path), bk.open([str(one) for one in case.binlogs])
     for how in MODES:
         found, wanted = (made(one, despite_gaps=True, **how) for one in (landing, log))
-        assert found == wanted, how
+        if landing.ledger.waiting:  # names of columns are not known, so that none has a statement
+            assert found[0] is InputError and "changes of" in found[1] and "wait" in found[1]
+            assert all(json.loads(plan)["refused"] for plan in wanted[0])
+        else:
+            assert found == wanted, how
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,16 @@ or original statement is kept once and joined here.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from binlogkit._kernel.native.runs import FACT_NAMES, RUN, Runs
+from binlogkit.constants import TableId
 from binlogkit.frames.arrays import FEW, buffer, constant, integers, nothing, one_number, text_array
 from binlogkit.frames.fields.field import names
 from binlogkit.frames.fields.rows import BATCH
@@ -30,6 +32,8 @@ _KEPT_LAYOUTS = 1000  # of a window's tables: each column takes a kilobyte
 _OFTEN_SAME = ("timestamp", "server_id")
 _RUN = np.dtype(list(RUN))
 _NAMES = names(BATCH)
+#: Rows of a version of a table.
+Versioned: TypeAlias = tuple[TableSchema, pa.RecordBatch]
 
 
 class Provenance:
@@ -64,17 +68,23 @@ class Provenance:
         for known in (self._files, self._sources, self._queries):
             del known[: max(0, bisect_right(known, ordinal, key=itemgetter(0)) - 1)]
 
-    def batches(
-        self, tables: deque[TakenBuffers], known: TransactionFacts
-    ) -> Iterator[tuple[TableSchema, pa.RecordBatch]]:
-        """Each of the tables' rows in the canonical schema; what was handed over is let go."""
+    def batches(self, tables: deque[TakenBuffers], known: TransactionFacts) -> Iterator[Versioned]:
+        """Each of the tables' rows in the canonical schema, in log order per table; what was handed
+        over is let go."""
         many = len(tables) > _KEPT_LAYOUTS
+        versions = Counter(taken.schema.name for taken in tables)
+        held: dict[TableId, list[Versioned]] = {}
         while tables:
             taken = tables.popleft()
-            batch = self._batch(taken, known)
+            found, name = (taken.schema, self._batch(taken, known)), taken.schema.name
             if many:
                 taken.plan.layout = None
-            yield taken.schema, batch
+            if versions[name] == 1:
+                yield found
+                continue
+            held.setdefault(name, []).append(found)
+            if len(held[name]) == versions[name]:
+                yield from _in_order(held.pop(name))
 
     def _batch(self, taken: TakenBuffers, known: TransactionFacts) -> pa.RecordBatch:
         rows, schema = taken.rows, taken.schema
@@ -88,6 +98,30 @@ class Provenance:
             arrays.append(array)
             fields = fields.append(pa.field(name, array.type))
         return pa.RecordBatch.from_arrays(arrays, schema=fields)
+
+
+def _in_order(versions: Sequence[Versioned]) -> Iterator[Versioned]:
+    """The rows of versions of one table, of which an older one may have come back."""
+    seqs = [np.asarray(batch["seq"]) for _, batch in versions]
+    which = np.repeat(np.arange(len(seqs)), [len(own) for own in seqs])
+    which = which[np.argsort(np.concatenate(seqs), kind="stable")]
+    begins = np.flatnonzero(np.diff(which, prepend=-1))
+    taken = [0] * len(versions)
+    for number, rows in zip(which[begins], np.diff(begins, append=len(which)), strict=True):
+        schema, batch = versions[number]
+        yield schema, _own_texts(batch.slice(taken[number], rows))
+        taken[number] += rows
+
+
+def _own_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A part of a batch with the texts of its rows alone."""
+    columns = [
+        column.dictionary_decode().dictionary_encode().cast(column.type)
+        if pa.types.is_dictionary(column.type)
+        else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def _facts(runs: Runs, known: TransactionFacts) -> dict[str, pa.Array]:

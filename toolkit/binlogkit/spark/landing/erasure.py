@@ -29,7 +29,7 @@ from binlogkit.log.index import Index
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing.compaction import delta_folders
 from binlogkit.spark.landing.dead_files import under_way
-from binlogkit.spark.landing.journal import append_next, read_journal
+from binlogkit.spark.landing.journal import ERASED, append_next, read_journal
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.ledger import Ledger
@@ -56,7 +56,6 @@ from binlogkit.spark.landing.writing import WrittenFile
 
 #: A row: its table, ``db.table``, and the values of its key's columns, as ``where`` takes them.
 Row: TypeAlias = tuple[str, Mapping[str, Any]]
-_FOLDER = "erasures"
 _SHORTEST = 4  # characters of a value that is looked for in statements
 _ESCAPED = re.compile(r"[\x00\n\r\t\x08\x1a\"'\\]")  # what a statement may write otherwise
 
@@ -71,11 +70,6 @@ class Erased:
     current: dict[str, int]
     statements: int
     told: list[str]
-
-
-def has_erased(out: LandingPath) -> bool:
-    """Whether rows have been erased: then the ledger keeps no statements."""
-    return opened(out / _FOLDER) is not None
 
 
 def erase(
@@ -370,4 +364,4 @@ def _strings(text: str) -> Iterator[str]:
 def _begin(out: LandingPath, mark: str, tables: Sequence[str]) -> None:
     """Note that rows of tables are erased; no key is kept."""
     row = {"tables": tables, "erased_at": time.time_ns() // 1000}
-    append_next(out / _FOLDER, mark, [row], ERASURES)
+    append_next(out / ERASED, mark, [row], ERASURES)

@@ -32,6 +32,7 @@ from binlogkit.spark.landing.waiting import Waiting, is_there
 from binlogkit.spark.landing.writing import WrittenFile, parquet_name
 
 _BEGUN, _DONE, _WAITING, _TERMS = "landings", "landed", "waiting", "terms"
+ERASED = "erasures"  # the table of rows that were erased
 _ROWS = 1024  # that are read at a time: as dictionaries they take many times their bytes
 
 
@@ -280,6 +281,11 @@ def append_next(
     table = pa.Table.from_pylist([*rows], schema)
     while not append(folder, mark, last_batch(folder) + 1, table):
         pass  # another one had the number
+
+
+def has_erased(out: LandingPath) -> bool:
+    """Whether rows have been erased: then the ledger keeps no statements."""
+    return opened(out / ERASED) is not None
 
 
 def _of_earlier_version(folder: LandingPath) -> InputError:

@@ -24,9 +24,9 @@ from binlogkit.spark.indexing import index_logs
 from binlogkit.spark.landing.compaction import compact as compacted
 from binlogkit.spark.landing.current_tables import keep
 from binlogkit.spark.landing.dead_files import under_way
-from binlogkit.spark.landing.erasure import has_erased
 from binlogkit.spark.landing.journal import (
     check_terms,
+    has_erased,
     last_begun,
     logs_apart,
     read_journal,

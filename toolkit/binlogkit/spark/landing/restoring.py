@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from binlogkit.log.states.life.life import RowLife
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.undoing.plans import LogPlans, Undo
+    from binlogkit.log.undoing.source import UndoSource
 
 
 class Landing:
@@ -111,9 +112,8 @@ class Landing:
         ``log.undo()`` and of :meth:`state`; SchemaError: columns of such a table are masked.
         """
         from binlogkit.log.undoing.undo import undo_from
-        from binlogkit.spark.landing.undo import LandedSource
 
-        source = LandedSource(self, filters, by_transaction=by_transaction)
+        source = self._source(filters, by_transaction=by_transaction)
         plans = undo_from(source, mode=mode, made_again=made_again, despite_gaps=despite_gaps)
         self._warn_of_unmet(plans, filters)
         return plans
@@ -128,12 +128,23 @@ class Landing:
         """Plans that make the chosen changes again, as ``log.redo()`` makes them; see
         :meth:`undo`."""
         from binlogkit.log.undoing.undo import redo_from
-        from binlogkit.spark.landing.undo import LandedSource
 
-        source = LandedSource(self, filters, by_transaction=by_transaction)
+        source = self._source(filters, by_transaction=by_transaction)
         plans = redo_from(source, despite_gaps=despite_gaps)
         self._warn_of_unmet(plans, filters)
         return plans
+
+    def _source(self, filters: FilterArgs, *, by_transaction: bool) -> UndoSource:
+        from binlogkit.spark.landing.undo import LandedSource
+
+        return LandedSource(
+            self.ledger,
+            lambda names: self.batches(self.ordered(names, whole=True)),
+            self.transactions,
+            self.wanted(**filters),
+            filters,
+            by_transaction=by_transaction,
+        )
 
     def _warn_of_unmet(self, plans: LogPlans, filters: Mapping[str, Any]) -> None:
         """Warn of filters that no change passes, as of a table that the logs do not have."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from binlogkit.errors import InputError, UsageError
 from binlogkit.log.index.touched import touched as touched_by
-from binlogkit.spark.landing.erasure import has_erased
-from binlogkit.spark.landing.journal import read_terms
+from binlogkit.spark.landing.journal import has_erased, read_terms
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.store import place_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -22,15 +22,16 @@ from binlogkit.rows.soundness import Gap
 from binlogkit.rows.soundness.gaps import LAST
 from binlogkit.sources.log_format import version_tuple
 from binlogkit.spark.landing.chosen import Chosen
-from binlogkit.spark.landing.erasure import has_erased
 from binlogkit.spark.landing.happened import happened_to_tables
+from binlogkit.spark.landing.journal import has_erased
 from binlogkit.spark.landing.states import LandedStates
 
 if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.analyses.point_in_time.codes import Flags, Integers
     from binlogkit.log.states.point import Point
-    from binlogkit.spark.landing.restoring import Landing
+    from binlogkit.spark.landing.ledger import Ledger
+    from binlogkit.spark.landing.life import Read
 
 
 _ERASED = "No row that was erased from this landing depended on the chosen changes, or was of them."
@@ -40,15 +41,26 @@ class LandedSource(UndoSource):
     """A landing. The changes of all tables that filters want, and of those that foreign keys join
     with them, are read once, as a whole.
 
+    ``read``: gives the changes of tables with all of their columns; ``transactions``: gives those
+    that filters want; ``asked``: the ``filters``.
+
     Errors: InputError: such a table waits or has not landed; SchemaError: its columns are masked;
     UsageError, of filters.
     """
 
-    def __init__(self, landing: Landing, filters: FilterArgs, *, by_transaction: bool) -> None:
-        ledger = landing.ledger
+    def __init__(
+        self,
+        ledger: Ledger,
+        read: Read,
+        transactions: Callable[..., pa.Table],
+        asked: Filters,
+        filters: FilterArgs,
+        *,
+        by_transaction: bool,
+    ) -> None:
         ledger.check()
         self.logs = self._ledger = ledger
-        self.asked, self.by_transaction = landing.wanted(**filters), by_transaction
+        self.asked, self.by_transaction = asked, by_transaction
         of_sources = Filters(sources=self.asked.sources)
         self.wanted = of_sources if by_transaction else self.asked
         self.boundaries = ledger.boundaries
@@ -59,10 +71,10 @@ class LandedSource(UndoSource):
         self._check(joined)
         there = sorted(name for name in joined if ledger.has(name))
         self._read: dict[TableId, list[pa.RecordBatch]] = {name: [] for name in there}
-        for batch in landing.batches(landing.ordered(there, whole=True)):
+        for batch in read(there):
             self._read[table_of(batch)].append(batch)
         self.transactions, self.statements = ledger.transactions, to_table([], STATEMENT)
-        self._choose(landing, filters)
+        self._choose(transactions, filters)
         changed = {s for c in self.changes for s in c.column("source").unique().to_pylist()}
         ledger.one_history(changed, "the changes are")
         versions = (file.server_version or "" for file in ledger.file_facts)
@@ -123,12 +135,12 @@ class LandedSource(UndoSource):
                 told = f"changes of {written_table_name(*name)} are in the logs, and did not land"
                 yield Gap("not_landed", self._ledger.files[0], None, LAST, None, told)
 
-    def _choose(self, landing: Landing, filters: FilterArgs) -> None:
+    def _choose(self, transactions: Callable[..., pa.Table], filters: FilterArgs) -> None:
         """The changes that filters want, and what happened to tables."""
         asked = {name: value for name, value in filters.items() if value not in (None, ())}
         asked.pop("where", None)
-        every = landing.transactions() if asked else self.transactions
-        chosen = Chosen(self._ledger, every, landing.transactions, asked)  # type: ignore[arg-type]
+        every = transactions() if asked else self.transactions
+        chosen = Chosen(self._ledger, every, transactions, asked)  # type: ignore[arg-type]
         self.happened = happened_to_tables(self._ledger)
         numbers = np.asarray(self.happened["tx"].fill_null(-1))
         happened = self.happened.filter(chosen.of(self.happened, numbers))
