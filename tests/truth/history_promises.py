@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,7 @@ from tests.truth.history_rows import Cells, Change, Followed, Key, completed, ke
 _COMMENT = re.compile(r"COMMENT(?:=| )'(\w+)'")
 _INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
 
+_NULLED = re.compile(r"FOREIGN KEY \(`(\w+)`\) REFERENCES `(\w+)` [^\n]* SET NULL")
 _STRUCK = re.compile(r" ON (?:DELETE|UPDATE) (?:CASCADE|SET NULL)")
 
 
@@ -163,6 +164,11 @@ def between(
             [*completed(changes.get(name, ()), table, said)],
             [t for m in after if m.step >= stop.step and (t := m.tables.get(name)) is not None],
             [t for m in amid if m.step < stop.step and (t := m.tables.get(name)) is not None],
+            {
+                column
+                for column, parent in _NULLED.findall(table.create)
+                if any(c.left and not c.later for c in changes.get(parent, ()))
+            },
         )
         for text in rows.broken((mode, "skip") if rest else (mode,)):
             yield f"{name} {text}"
@@ -172,7 +178,8 @@ class Rows:
     """Rows of a table by their keys, at four ``times``: at the mark, after the changes, before the
     script and after it. ``changes``: in its events, since the mark; ``later``: the table at marks
     after the changes, and right after them, if later changes are undone; ``amid``: at marks between
-    them, if some are left out."""
+    them, if some are left out; ``nulled``: the columns in which these may have left NULL, by a
+    foreign key, within the statement that removed the row."""
 
     def __init__(
         self,
@@ -181,12 +188,13 @@ class Rows:
         changes: Sequence[Change],
         later: Sequence[Table],
         amid: Sequence[Table],
+        nulled: Set[str] = frozenset(),
     ) -> None:
         self.start, self.stop, self.end, self.now = times
         self.table = table
         self.chosen = Followed.of(self.start, (c for c in changes if not c.later), table)
         self.since = Followed.of(self.stop, (c for c in changes if c.later), table)
-        self._chosen = [c for c in changes if not c.later]
+        self._chosen, self._nulled = [c for c in changes if not c.later], nulled
         self._left = [c for c in self._chosen if c.left]
         self._undone = [c for c in changes if c.undone and c.later]
         struck = _STRUCK.search(table.create) is not None
@@ -286,6 +294,8 @@ class Rows:
             )
             return went or (mode == "merge" and None in old[::2] and old[0] != old[1])
         rows = [*left, old[2], *self._made(key)] if left else []
+        if mode == "skip" and self._nulled and key in self.start:
+            rows += [self.start[key], dict.fromkeys(self._nulled)]
         if mode == "merge":
             came = [k for k, b in self.chosen.now.items() if self.since.now.get(b) == key]
             rows += [self.start[k] for k in came]
