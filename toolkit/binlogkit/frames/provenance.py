@@ -21,6 +21,7 @@ from binlogkit.frames.arrays import FEW, buffer, constant, integers, nothing, on
 from binlogkit.frames.fields.field import names
 from binlogkit.frames.fields.rows import BATCH
 from binlogkit.frames.kernel_columns import TakenBuffers
+from binlogkit.frames.log_order import in_log_order
 from binlogkit.frames.schema import DIGESTS, common_types
 from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.schema import TableSchema
@@ -84,7 +85,9 @@ class Provenance:
                 continue
             held.setdefault(name, []).append(found)
             if len(held[name]) == versions[name]:
-                yield from _in_order(held.pop(name))
+                own = held.pop(name)
+                for number, batch in in_log_order([batch for _, batch in own]):
+                    yield own[number][0], batch
 
     def _batch(self, taken: TakenBuffers, known: TransactionFacts) -> pa.RecordBatch:
         rows, schema = taken.rows, taken.schema
@@ -98,30 +101,6 @@ class Provenance:
             arrays.append(array)
             fields = fields.append(pa.field(name, array.type))
         return pa.RecordBatch.from_arrays(arrays, schema=fields)
-
-
-def _in_order(versions: Sequence[Versioned]) -> Iterator[Versioned]:
-    """The rows of versions of one table, of which an older one may have come back."""
-    seqs = [np.asarray(batch["seq"]) for _, batch in versions]
-    which = np.repeat(np.arange(len(seqs)), [len(own) for own in seqs])
-    which = which[np.argsort(np.concatenate(seqs), kind="stable")]
-    begins = np.flatnonzero(np.diff(which, prepend=-1))
-    taken = [0] * len(versions)
-    for number, rows in zip(which[begins], np.diff(begins, append=len(which)), strict=True):
-        schema, batch = versions[number]
-        yield schema, _own_texts(batch.slice(taken[number], rows))
-        taken[number] += rows
-
-
-def _own_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A part of a batch with the texts of its rows alone."""
-    columns = [
-        column.dictionary_decode().dictionary_encode().cast(column.type)
-        if pa.types.is_dictionary(column.type)
-        else column
-        for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def _facts(runs: Runs, known: TransactionFacts) -> dict[str, pa.Array]:

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError, UnmetWarning, UsageError, printable
 from binlogkit.frames.layouts import empty_batch
+from binlogkit.frames.log_order import in_log_order
 from binlogkit.log.filter_warnings import tables_not_met
 from binlogkit.log.index.transactions import joined_transactions
 from binlogkit.rows.filter_args import AtArg, FilterArgs, place_in
@@ -227,7 +228,7 @@ class Landing:
         for name, several in rows.items():
             own = [b for b in self.ledger.boundaries if b.concerns(name)]
             made = [b for one, seqs in several for b in one.batches(seqs, own) if b.num_rows]
-            found += sorted(made, key=lambda batch: int(batch["seq"][0].as_py()))
+            found += [batch for _, batch in in_log_order(made)]
         return found
 
     def ordered(
