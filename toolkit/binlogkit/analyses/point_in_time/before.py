@@ -42,9 +42,9 @@ class Before:
 
     def empty(self, boundary: Boundary, table: Fold) -> None:
         """Keep the rows of a table that is about to be emptied."""
+        rows = table.settled()  # before its findings are read
         sure = table.complete and all(f.determined for f in table.findings.found.values())
         if sure and self._chosen(np.array([boundary.seq])).all():
-            rows = table.settled()
             seqs = np.full(len(rows), boundary.seq)
             fields = dict(rows.fields)
             self.emptied[boundary.seq] = Whole(boundary.name, seqs, fields, table.key, rows.table)

@@ -162,8 +162,12 @@ class Replay:
                 _note(table, "if_not_exists", boundary)
             return
         self.absent.discard(name)
-        self.table(name).empty()
-        self.table(name).definition = boundary.definition
+        table = self.table(name)
+        table.empty()
+        table.definition = boundary.definition
+        if boundary.definition is not None and name not in self.history.keys:
+            # Another table than the wanted one, which gets the name later, if it does.
+            table.key = self.history.keys[name] = key_of(boundary.definition)[0]
 
     def _drop(self, name: TableId) -> None:
         self.tables.pop(name, None)
