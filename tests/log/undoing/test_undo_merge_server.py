@@ -117,6 +117,34 @@ def test_scenes(server: Server, tmp_path: Path, image: str) -> None:
         )
 
 
+#: A foreign key's action and the table's key; what is done to the parent; row, and verdict.
+FOREIGN: list[tuple[str, str, str, list[tuple[int | None, ...]], str]] = [
+    ("DELETE CASCADE", "id", "DELETE FROM p WHERE id = 1", [], REFUSED),
+    ("DELETE SET NULL", "id", "DELETE FROM p WHERE id = 1", [(1, None, 1)], "committed"),
+    ("UPDATE CASCADE", "id", "UPDATE p SET id = 3", [(1, 3, 1)], "committed"),
+    ("UPDATE CASCADE", "up", "UPDATE p SET id = 3", [(1, 3, 1)], "committed"),
+]
+
+
+def test_what_a_foreign_key_did_since(server: Server, tmp_path: Path) -> None:
+    """Also what no log up to 9.5 holds: a row that went, or that has another key."""
+    story = Story(server, tmp_path, "acted")
+    for action, key, since, rows, verdict in FOREIGN:
+        story.run("DROP TABLE IF EXISTS c, p", "FLUSH LOGS")
+        story.name, story.pos = server.binlog_names()[-1], 4
+        story.run(
+            "CREATE TABLE p (id INT PRIMARY KEY)", "INSERT INTO p VALUES (1)",
+            f"CREATE TABLE c (id INT, up INT, v INT, PRIMARY KEY ({key}), "
+            f"FOREIGN KEY (up) REFERENCES p (id) ON {action})", "INSERT INTO c VALUES (1, 1, 1)",
+        )  # fmt: skip
+        story.mark()
+        story.run("UPDATE c SET v = 9")
+        stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
+        story.run(since)
+        told = story.undo(mode="merge", stop_position=stop)[-1]
+        assert (story.run("SELECT * FROM c"), told) == (rows, verdict), (action, key)
+
+
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 def test_what_the_server_sets_by_itself_is_no_conflict(
     server: Server, tmp_path: Path, image: str

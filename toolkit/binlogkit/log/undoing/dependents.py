@@ -111,16 +111,17 @@ class Others:
         found |= {name for name, engine in engines.items() if engine.upper() != _INNODB}
         return found | {self._last(name, b.seq - 1) for name in found for b in self._renames}
 
-    def below(self, overwritten: Integers, chosen: Sequence[pa.RecordBatch]) -> bool:
-        """Add what foreign keys did to the rows of some chosen changes with other changes, without
-        being logged; whether there is any that was not there."""
+    def below(self, overwritten: Integers | None, chosen: Sequence[pa.RecordBatch]) -> bool:
+        """Add what foreign keys did to the rows of some chosen changes (None: of all) with other
+        changes, without being logged; whether there is any that was not there."""
         from binlogkit.log.undoing.cascaded import went_later
 
         children = {key.child for key in self._keys() if self._struck and key.cascades}
+        own = [(batch, np.asarray(batch["seq"])) for batch in chosen if batch.num_rows]
         tables = {
-            self._last(table_of(batch), int(seqs[0]))
-            for batch in chosen
-            if len(seqs := np.intersect1d(batch["seq"], overwritten))
+            self._last(table_of(batch), int(some[0]))
+            for batch, seqs in own
+            if len(some := seqs if overwritten is None else np.intersect1d(seqs, overwritten))
         }
         if self._read is None or self._with_below or children.isdisjoint(tables):
             return False
