@@ -9,7 +9,7 @@ import pytest
 
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 from binlogkit_fixtures.servers import Server
-from tests.log.undoing.test_undo_server import Story
+from tests.log.undoing.test_undo_server import Story, carried_out
 from tests.servers import each_server
 
 pytestmark = pytest.mark.server
@@ -24,6 +24,10 @@ SHARED = (
     "(id){})",
 )
 ORPHAN = (OFF, "INSERT INTO c VALUES (2, 5)", ON)
+ADDED = (
+    "CREATE TABLE c (id INT PRIMARY KEY, up INT)", "INSERT INTO c VALUES (2, 5)", OFF,
+    "ALTER TABLE c ADD FOREIGN KEY (up) REFERENCES p (id)", ON,
+)  # fmt: skip
 #: What there is, and what is done and undone.
 CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "a row of itself": (
@@ -106,6 +110,7 @@ def test_what_the_server_would_refuse(server: Server, case: str, tmp_path: Path)
     assert story.run("SELECT @@foreign_key_checks") == [(1,)]
 
 
+@pytest.mark.parametrize("made", [(CHILD.format(""), *ORPHAN), ADDED], ids=["row", "key"])
 @pytest.mark.parametrize(
     "done",
     [
@@ -117,13 +122,14 @@ def test_what_the_server_would_refuse(server: Server, case: str, tmp_path: Path)
     ],
 )
 @pytest.mark.gate(1)
-def test_an_orphan_that_was_there_before(server: Server, done: str, tmp_path: Path) -> None:
+def test_an_orphan_that_was_there_before(
+    server: Server, done: str, made: tuple[str, ...], tmp_path: Path
+) -> None:
     """It comes back, with the row whose parent is there; or its parent goes again, unless others
-    refer to it as well. From 9.6 on a script compares all references, and does not know which may
-    be others than before."""
+    refer to it as well. It is one since the row came with foreign_key_checks off, or the key. From
+    9.6 on a script compares all references, and does not know which may be others than before."""
     story = Story(server, tmp_path, "orphan")
-    story.run(PARENT, CHILD.format(""), "INSERT INTO p VALUES (1), (6)")
-    story.run("INSERT INTO c VALUES (1, 1)", *ORPHAN)
+    story.run(PARENT, "INSERT INTO p VALUES (1), (6)", *made, "INSERT INTO c VALUES (1, 1)")
     story.mark()
     story.run(done)
     dangling = "rolled back: foreign keys would refer to rows that are not there"
@@ -258,6 +264,39 @@ def test_a_parent_that_was_dropped(server: Server, tmp_path: Path) -> None:
     story.run("INSERT INTO c VALUES (1, NULL)", OFF, "DROP TABLE p", ON)
     assert str(story.undo()[-1]).startswith("committed 1 statement; 1 change was refused")
     assert story.run("SELECT * FROM c") == []
+
+
+@pytest.mark.parametrize("done", ["DELETE FROM c", "TRUNCATE c", "UPDATE c SET up = NULL"])
+def test_a_row_whose_parents_were_dropped(server: Server, done: str, tmp_path: Path) -> None:
+    """It is refused: the server looks for the table, or the script does."""
+    story = Story(server, tmp_path, "lost")
+    story.run(PARENT, CHILD.format(""), "INSERT INTO p VALUES (1)", "INSERT INTO c VALUES (1, 1)")
+    story.mark()
+    story.run(done, OFF, "DROP TABLE p", ON)
+    dropped, plan = story.log().undo(start_position=story.pos)
+    assert str(dropped["refused"]).startswith("DROP TABLE logs no rows")
+    assert plan["refused"] == "it would refer to lost.p, which is not there any more"
+    assert str(story.undo()[-1]).startswith("nothing to commit: 2 changes were refused")
+    again = story.log().undo(start_position=story.pos, made_again=["lost.p"])
+    story.run("SET sql_log_bin = 0", PARENT)
+    assert carried_out(story, again)[-1] == "committed"
+    assert story.run("SELECT * FROM c JOIN p ON c.up = p.id") == [(1, 1, 1)]
+
+
+def test_rows_that_may_have_followed(server: Server, tmp_path: Path) -> None:
+    """Where a text may have written them, the script says which rows are in the way."""
+    story = Story(server, tmp_path, "may_be")
+    story.run(PARENT, CHILD.format(" ON UPDATE CASCADE"), "INSERT INTO p VALUES (1)")
+    story.run(TEXT, "INSERT INTO c SELECT 9, NULL", ROWS)
+    story.mark()
+    story.run(OFF, "INSERT INTO c VALUES (1, 5)", "UPDATE p SET id = 5")
+    story.run("INSERT INTO c VALUES (2, 6)", ON, "UPDATE p SET id = 6")
+    verdict = story.undo()[-1]
+    if version_tuple(server.version) >= CASCADES_LOGGED:
+        assert verdict == "committed"
+        return
+    along = "rolled back: foreign keys would change or delete other rows than those to be undone"
+    assert verdict == along
 
 
 def test_what_still_refers_to_a_row_keeps_it(server: Server, tmp_path: Path) -> None:

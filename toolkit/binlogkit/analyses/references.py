@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,6 +81,19 @@ def renamed(
             parent = new if key.parent == old else key.parent
             found.append(replace(key, child=child, parent=parent))
     return list(dict.fromkeys(found))
+
+
+def still_there(boundaries: Iterable[Boundary]) -> Callable[[TableId], bool]:
+    """Whether a table of the log is there in the end."""
+    last = dict[TableId, bool]()
+    for event in boundaries:
+        if event.action == "drop_database":
+            last = {name: there for name, there in last.items() if name[0] != event.name[0]}
+        if event.action in ("drop", "drop_database") or event.new_name:
+            last[event.name] = False
+        if event.action == "create" or event.new_name:
+            last[event.new_name or event.name] = True
+    return lambda name: last.get(name, last.get((name[0], ""), True))
 
 
 def acting(keys: Iterable[Reference]) -> dict[TableId, list[Reference]]:

@@ -248,7 +248,8 @@ class TableChange:
     nothing, as the table was there; ``reads``: of statement_write, the tables that the statement
     reads besides, None where it may call what writes; ``alone``: whether it wrote this table and no
     other; ``deletes_all``: whether it left no row in it; ``moment``: when alter was carried out;
-    ``like``: the table that create copied.
+    ``unchecked``: whether that was with foreign_key_checks off; ``like``: the table that create
+    copied.
     """
 
     action: str
@@ -264,6 +265,7 @@ class TableChange:
     alone: bool = False
     deletes_all: bool = False
     moment: StatementTime = StatementTime()
+    unchecked: bool = False
     like: tuple[str, str] | None = None
 
     def in_small_letters(self) -> TableChange:

@@ -84,6 +84,7 @@ class TableHistory:
         """Take the statement of an event that stands there, of that time; what it does to
         tables."""
         status, flags = body.status_vars, body.status_vars.flags2
+        unchecked = None if flags is None else bool(flags & _NO_FOREIGN_KEY_CHECKS)
         folded = self.catalog.folded
         changes = self.catalog.apply(
             body.query,
@@ -94,12 +95,15 @@ class TableHistory:
             explicit_defaults_for_timestamp=status.explicit_defaults_for_timestamp,
             default_collation_for_utf8mb4=_collation(status.utf8mb4_collation),
             thread_id=body.thread_id,
-            foreign_key_checks=None if flags is None else not flags & _NO_FOREIGN_KEY_CHECKS,
+            foreign_key_checks=None if unchecked is None else not unchecked,
             acted=self._acted(status.ddl_xid),
             place=f"{file} at {offset}",
         )
         moment = StatementTime(second, status.microseconds, status.time_zone)
-        changes = [replace(c, moment=moment) if c.action == "alter" else c for c in changes]
+        changes = [
+            replace(c, moment=moment, unchecked=bool(unchecked)) if c.action == "alter" else c
+            for c in changes
+        ]
         for change in changes:
             self.note_text(change.action, change.db, change.table, file, offset)
             if change.action != "statement_write":

@@ -56,6 +56,12 @@ class Boundary:
         return self.action in ("truncate", "drop")
 
     @property
+    def unchecked(self) -> bool:
+        """Whether it may have added a foreign key that rows do not hold: with foreign_key_checks
+        off."""
+        return self.alteration is not None and self.alteration.unchecked
+
+    @property
     def renamed(self) -> dict[str, str]:
         """The new names of columns, by the old ones in small letters."""
         done = {} if self.alteration is None else self.alteration.renamed
@@ -143,7 +149,7 @@ def boundary_of(row: Mapping[str, Any], change: TableChange | None) -> Boundary:
         if row["action"] == "alter":
             altered = alteration(statement, change.before, definition, row.get("sql_mode"))
             if altered is not None:
-                altered.moment = change.moment
+                altered.moment, altered.unchecked = change.moment, change.unchecked
     new = None if row["new_table"] is None else (row["new_db"] or row["db"], row["new_table"])
     return Boundary(
         row["seq"], row.get("tx"), row["file"], row["pos"], row.get("inner"), _name(row),

@@ -28,8 +28,8 @@ class Alteration:
     are redefined, each with its definition before and after, None if not known; ``lost``: columns,
     by their new names, that are recomputed; ``added``: by name;
     ``mode``: the session's sql_mode, None if not known; ``moment``: when it was executed;
-    ``foreign``: the foreign keys that were added; ``unforeign``: the names of dropped ones, in
-    small letters.
+    ``unchecked``: whether with foreign_key_checks off; ``foreign``: the foreign keys that were
+    added; ``unforeign``: the names of dropped ones, in small letters.
     """
 
     renamed: dict[str, str] = field(default_factory=dict)
@@ -39,6 +39,7 @@ class Alteration:
     added: dict[str, ColumnDefinition] = field(default_factory=dict)
     mode: SqlMode | None = None
     moment: StatementTime = field(default_factory=StatementTime)
+    unchecked: bool = False
     foreign: Sequence[ForeignKey] = ()
     unforeign: frozenset[str] = frozenset()
 

@@ -183,7 +183,11 @@ class Planner:
         if self.child is not None and op == "delete":
             reasons.add(every, f"unknown rows of {self.child} were deleted with it")
         seqs = batch["seq"].to_numpy()
-        checks = self.unchecked.checks(draft.statements(batch), self.followed)
+        made = draft.statements(batch)
+        for key, rows in self.unchecked.without_parents(made):
+            parent = printable(".".join(key.parent))
+            reasons.add(rows, f"it would refer to {parent}, which is not there any more")
+        checks = self.unchecked.checks(made, self.followed)
         free = _any((rows for _, rows in checks), every)  # no foreign key acts on these
         told = draft.struck(self.referring, self.followed, seqs)
         struck = [(key, rows & ~free) for key, rows in told]

@@ -25,6 +25,7 @@ from binlogkit.errors import printable
 #: back, too.
 STAYED = -1
 TEXT_WRITES = "a later statement that is logged as text may have written them"
+_NONE: Integers = np.zeros(0, np.int64)
 _Key = tuple[TableId, tuple[str, ...]]
 
 
@@ -32,16 +33,22 @@ _Key = tuple[TableId, tuple[str, ...]]
 class Followed:
     """``counts``: by a foreign key's child and columns, as they are called at the end, how many
     rows followed a change of the parent (``seq``); ``along``: those; ``left``: those whose foreign
-    key is gone; ``lost``: by change of a parent why those that followed it cannot go back."""
+    key is gone; ``lost``: by change of a parent why those that followed it cannot go back;
+    ``unsure``: the changes of a parent that rows may have followed, which is not certain."""
 
     counts: Mapping[_Key, Mapping[int, int]] = field(default_factory=dict)
     along: Sequence[Cascaded] = ()
     left: Sequence[Cascaded] = ()
     lost: Mapping[int, str] = field(default_factory=dict)
+    unsure: Integers = field(default_factory=_NONE.copy)
 
     @classmethod
     def of(
-        cls, done: Iterable[Cascaded], keys: Iterable[Reference], boundaries: Sequence[Boundary]
+        cls,
+        done: Iterable[Cascaded],
+        keys: Iterable[Reference],
+        boundaries: Sequence[Boundary],
+        unsure: Integers = _NONE,
     ) -> Followed:
         """``keys``: the foreign keys at the end; ``boundaries``: what happened to tables."""
         later, counts = LaterDDL(boundaries), dict[_Key, dict[int, int]]()
@@ -63,7 +70,7 @@ class Followed:
                 told[seq] = STAYED if stayed else told.get(seq, 0) + len(one.seqs)
             elif fate.refused is None:
                 left.append(one)
-        return cls(counts, along, left, lost)
+        return cls(counts, along, left, lost, unsure)
 
     def reasons(self, seqs: Integers) -> pa.StringArray:
         """Why changes of a parent cannot be undone with those that followed; null if they can."""

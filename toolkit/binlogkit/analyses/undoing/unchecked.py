@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from binlogkit.analyses._cells import Cells, image_cells
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
-from binlogkit.analyses.references import Reference
+from binlogkit.analyses.references import Reference, still_there
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.analyses.undoing.followed import Followed
 from binlogkit.constants import TableId
@@ -94,7 +94,8 @@ class Unchecked:
     ``seq`` of the first; ``before``: what there was before the changes, where rows may dangle;
     ``went``: the tables whose rows may have gone without row events, since they were emptied,
     dropped, written by statements that are logged as text, or by foreign keys, each with the last
-    ``seq``; ``texts``: those written as text; ``late``: those that got a foreign key."""
+    ``seq``; ``texts``: those written as text; ``late``: those that got a foreign key; ``lost``: the
+    foreign keys, also those that the server does not act on, to tables that are gone."""
 
     keys: Sequence[Reference] = ()
     values: Mapping[Reference, Mapping[tuple[Any, ...], int]] = field(default_factory=dict)
@@ -102,6 +103,7 @@ class Unchecked:
     went: Mapping[TableId, int] = field(default_factory=dict)
     texts: Mapping[TableId, int] = field(default_factory=dict)
     late: Mapping[TableId, int] = field(default_factory=dict)
+    lost: Sequence[Reference] = ()
 
     @classmethod
     def of(
@@ -112,6 +114,7 @@ class Unchecked:
         before: Before | None = None,
         boundaries: Sequence[Boundary] = (),
         struck: Mapping[TableId, int] | None = None,
+        lost: Sequence[Reference] = (),
     ) -> Unchecked:
         """``off``: which changes, by ``seq``, were made with foreign_key_checks off; ``struck``:
         the tables that foreign keys may have written since, each with the last ``seq``."""
@@ -149,7 +152,7 @@ class Unchecked:
                     for value, seq in rows:
                         if value is not None:
                             told[value] = min(seq, told.get(value, seq))
-        return cls(keys, values, before, went, texts, late)
+        return cls(keys, values, before, went, texts, late, lost)
 
     def checks(self, made: Statements, followed: Followed) -> list[tuple[Check, Mask]]:
         """What the script must check in the end, of which statements; the others the server
@@ -163,9 +166,21 @@ class Unchecked:
             if made.kind == "update" and not check.written:
                 found = followed.by(check.key, made.seqs)
                 stays = check.key.on_update == NO_ACTION  # none would follow, if any did
-                hit &= ~touched | (found == 0) | (stays & (found < 0))
+                alone = (found == 0) & ~np.isin(made.seqs, followed.unsure)
+                hit &= ~touched | alone | (stays & (found < 0))
         each = [(c, hit & touched & ~nulls(cells)) for c, touched, cells, *_ in sides]
         return [(check, rows) for check, rows in each if rows.any()]
+
+    def without_parents(self, made: Statements) -> Iterable[tuple[Reference, Mask]]:
+        """Where rows would refer to a table that is gone, and did not refer to nothing before."""
+        for key in self.lost if made.kind != "delete" else ():
+            if key.child == made.table:
+                every, cells = np.ones(len(made.seqs), np.bool_), _cells(made.new, key.columns)
+                touched = _any(made.set, key.columns, every)
+                if made.kind == "update" and self.before is None:  # the server looks for it, too
+                    touched |= _any(made.set, made.key, every)
+                touched = touched & ~nulls(cells) if cells else touched
+                yield key, touched & ~self._dangled(key, made, touched)[0]
 
     def _removed(self, made: Statements) -> Iterable[tuple[Check, Mask, list[Cells], Mask, Mask]]:
         """Where values are removed that rows may refer to, and which are such that the server must
@@ -262,6 +277,12 @@ def values_of(rows: pa.Table, columns: Sequence[str]) -> Mapping[tuple[Any, ...]
     arrays = [values.field(i) for i in wanted if i is not None]
     lists = [_compared(pc.cast(a, pa.string()) if _coded(a) else a).to_pylist() for a in arrays]
     return Counter(zip(*lists, strict=True))
+
+
+def lost(keys: Iterable[Reference], boundaries: Sequence[Boundary]) -> list[Reference]:
+    """The foreign keys to tables that are gone in the end."""
+    there = still_there(boundaries)
+    return [key for key in keys if not there(key.parent)]
 
 
 def came(batch: pa.RecordBatch, columns: Sequence[str]) -> Mask:

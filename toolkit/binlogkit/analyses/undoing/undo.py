@@ -41,7 +41,7 @@ from binlogkit.analyses.undoing.plans import (
     batch_mappings,
     no_texts,
 )
-from binlogkit.analyses.undoing.unchecked import Before, Unchecked
+from binlogkit.analyses.undoing.unchecked import Before, Unchecked, lost
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import common_types, table_of
@@ -103,6 +103,7 @@ def pieces(
     boundaries: Any = None,
     unknown_children: Mapping[tuple[str, str], str] | None = None,
     referring: Iterable[Reference] = (),
+    cascade: bool = True,
     followed: Followed = _NONE,
     blocked: Blocked | None = None,
     definitions: Sequence[TableDefinition] = (),
@@ -118,18 +119,19 @@ def pieces(
     plan, with ``seq``, other columns of a batch, and the reason in ``refused``; ``boundaries``:
     what happened to tables, also after the changes: statements fit the tables as they are at the
     end; ``unknown_children``: tables whose deleted rows cascaded to unknown rows without logging,
-    each with such a child table; ``referring``: the foreign keys, if the server acts on them with
-    the statements; ``followed``: rows that went by them with the changes; ``blocked``: the changes
-    that later ones depend on; ``definitions``: of the tables, a table's last one counts; ``off``:
-    which changes, by ``seq``, were made with foreign_key_checks off; ``there``: see
-    :class:`.unchecked.Unchecked`; ``twice``: see :class:`._planner.Planner`; ``struck``: the
-    tables whose rows later changes may have removed without being logged, each with the last
-    ``seq``; the rest as for :func:`undo`.
+    each with such a child table; ``referring``: the foreign keys; ``cascade``: whether the server
+    acts on them with the statements; ``followed``: rows that went by them with the changes;
+    ``blocked``: the changes that later ones depend on; ``definitions``: of the tables, a table's
+    last one counts; ``off``: which changes, by ``seq``, were made with foreign_key_checks off;
+    ``there``: see :class:`.unchecked.Unchecked`; ``twice``: see :class:`._planner.Planner`;
+    ``struck``: the tables whose rows later changes may have removed without being logged, each with
+    the last ``seq``; the rest as for :func:`undo`.
     """
     outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
     happened = read_boundaries(boundaries)
     later = LaterDDL(happened)
-    keys, parents = tuple(referring), acting(referring)
+    keys = tuple(referring)
+    parents = acting(keys) if cascade else {}
     no_empty = {
         (d.db, d.table): {c.name for c in d.columns if c.labels and "" not in c.labels}
         for d in definitions
@@ -140,7 +142,10 @@ def pieces(
         for batch in batches
         for part, fate in later.parts(_happened(batch.select(_NEEDED), undone))
     ]
-    unchecked = Unchecked.of([part for _, part, _ in parts], keys, off, there, happened, struck)
+    unchecked = Unchecked.of(
+        [part for _, part, _ in parts], keys if cascade else (), off, there, happened, struck,
+        lost=lost(keys, happened),
+    )  # fmt: skip
     found = list[Piece]()
     for child, part, fate in parts:
         facts, name = Facts.of(part.schema, None), _table(part)

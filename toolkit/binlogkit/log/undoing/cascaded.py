@@ -81,6 +81,7 @@ class Children:
         sure = set[TableId]()
         went: list[pa.RecordBatch] = self.went
         followed: list[Cascaded] = []
+        unsure = [np.zeros(0, np.int64)]
         for name in wanted:
             table = written_table_name(*name)
             state = states.at(point, table)
@@ -98,13 +99,15 @@ class Children:
                         followed.append(done.alone)
                 elif name in sure:
                     followed.append(done)
+                else:
+                    unsure.append(done.seqs)
         for seq, whole in before.emptied.items() if before is not None else ():
             if states.sound_before(whole.name, seq):
                 if len(whole.seqs):
                     went.append(_changes(whole.name, whole.key, _state_of(whole), None, places))
                 self.restored.add(seq)
         self.boundaries = _without(boundaries, self.restored)
-        self.followed = Followed.of(followed, references, self.boundaries)
+        self.followed = Followed.of(followed, references, self.boundaries, np.concatenate(unsure))
         for done in self.followed.left:
             went += _cascaded(done, places)
         self.unlogged = list(went)

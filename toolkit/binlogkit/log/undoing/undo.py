@@ -82,14 +82,11 @@ class Selection:
 
     def references_of(self, tables: set[tuple[str, str]]) -> tuple[Reference, ...]:
         """The foreign keys from and to tables, between tables that are still there."""
-        gone = set[TableId]()
-        for event in self.source.boundaries:
-            if event.action == "drop" or event.new_name:
-                gone.add(event.name)
-            if event.action == "create" or event.new_name:
-                gone.discard(event.new_name or event.name)
+        from binlogkit.analyses.references import still_there
+
+        there = still_there(self.source.boundaries)
         pairs = ((key, {key.child, key.parent}) for key in self._references)
-        return tuple(k for k, both in pairs if both & tables and not both & gone)
+        return tuple(k for k, both in pairs if both & tables and all(map(there, both)))
 
     def undefined(self) -> tuple[TableId, ...]:
         """The tables that only table maps define, with their columns' names."""
@@ -107,7 +104,7 @@ class Selection:
     ) -> Before | None:
         """Where rows may have referred to nothing: what there was to refer to, and what did."""
         parents = {key.parent for key in self._references}
-        emptied = any(e.name in parents and e.removes_rows for e in events)
+        emptied = any((e.name in parents and e.removes_rows) or e.unchecked for e in events)
         if not (emptied or self.source.any_unchecked):
             return None
         return rows_before(self.source, changes, self._references, events)
@@ -185,7 +182,8 @@ class Selection:
                 boundaries=sorted(below, key=attrgetter("seq")),
                 backwards=True,
                 unknown_children=children.unknown,
-                referring=self._references if cascade else (),
+                referring=self._references,
+                cascade=cascade,
                 followed=children.followed,
                 definitions=definitions,
                 off=self._unordered(gone),
