@@ -14,16 +14,29 @@ Array = np.ndarray[Any, Any]
 
 _HAS_GTID, _FEW = 1, 8
 _Ranges = list[tuple[int, int]]
+_NOTHING = GtidSet()
 
 
 class GtidLedger:
-    """GTIDs seen so far."""
+    """GTIDs seen so far; it is the set that it began with until something is added."""
 
-    __slots__ = ("_ranges",)
+    __slots__ = ("_known", "_own")
 
     def __init__(self, known: GtidSet | None = None) -> None:
-        intervals = {} if known is None else known.intervals
-        self._ranges = {origin: [*ranges] for origin, ranges in intervals.items()}  # sorted
+        self._known = known or _NOTHING
+        self._own: dict[str, _Ranges] | None = None  # sorted, in place of those of the set
+
+    @property
+    def _ranges(self) -> dict[str, _Ranges]:
+        return self._known.intervals if self._own is None else self._own
+
+    def _growing(self) -> dict[str, _Ranges]:
+        """Ranges that may be changed."""
+        if self._own is None:
+            known = self._known.intervals
+            self._own = {origin: [*ranges] for origin, ranges in known.items()}
+            self._known = _NOTHING
+        return self._own
 
     def has(self, origin: str, numbers: Array) -> Array:
         """Which GTIDs of an origin are in it."""
@@ -38,7 +51,7 @@ class GtidLedger:
 
     def add(self, origin: str, numbers: Array) -> Array:
         """Add GTIDs of an origin (``uuid`` or ``uuid:tag``) in their order; which were known."""
-        ranges = self._ranges.setdefault(origin, [])
+        ranges = self._growing().setdefault(origin, [])
         known = np.zeros(len(numbers), bool)
         if int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1 and (np.diff(numbers) == 1).all():
             met = _add(ranges, int(numbers[0]), int(numbers[-1]))
@@ -56,9 +69,12 @@ class GtidLedger:
 
     def add_set(self, other: GtidSet) -> None:
         """Add the GTIDs of a set."""
+        if not self._ranges:
+            self._known, self._own = other, None
+            return
         for origin, ranges in other.intervals.items():
             for first, last in ranges:
-                _add(self._ranges.setdefault(origin, []), first, last)
+                _add(self._growing().setdefault(origin, []), first, last)
 
     def __bool__(self) -> bool:
         return any(self._ranges.values())
@@ -70,6 +86,8 @@ class GtidLedger:
 
     def to_set(self) -> GtidSet:
         """The GTIDs as a set."""
+        if self._own is None:
+            return self._known
         return GtidSet.merged({origin: [*ranges] for origin, ranges in self._ranges.items()})
 
 

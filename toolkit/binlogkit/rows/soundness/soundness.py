@@ -81,13 +81,12 @@ class Soundness:
         source, ledger = None if series is None else series.source.name, self._ledger
         found: list[Finding] = []
         for file in part.files:
-            facts = replace(file, source=source, copied=GtidLedger(), late=GtidLedger())
-            own = facts.gtids.to_set()
-            if facts.previous is not None:
-                ledger.awaited.add_set(facts.previous)
+            own = file.gtids.to_set()
+            if file.previous is not None:
+                ledger.awaited.add_set(file.previous)
             copied = ledger.seen.common(own)
-            facts.copied.add_set(copied)
-            facts.late.add_set(ledger.awaited.common(own.subtract(copied)))
+            late = ledger.awaited.common(own.subtract(copied))
+            facts = replace(file, source=source, copied=GtidLedger(copied), late=GtidLedger(late))
             ledger.copied.add_set(copied)
             ledger.seen.add_set(own)
             if facts.events:
