@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +114,7 @@ def _run(
     for (told,) in done:
         found: Mapping[str, Any] = json.loads(told)
         for batch, parts in found["batches"].items():
-            batches[batch] = {part: [Stamp(**s) for s in of] for part, of in parts.items()}
+            batches[batch] = {part: [Stamp(*s) for s in of] for part, of in parts.items()}
         left |= found["left"]
         going_on |= set(found["going_on"])
     return batches, left, going_on
@@ -151,9 +150,7 @@ def _read(carriers: Sequence[Carrier], kept: Index) -> dict[str, Any]:
             yield part
 
     batches, left = kept.write(parts(), stamps)
-    found = {
-        b: {p: [asdict(s) for s in of] for p, of in parts.items()} for b, parts in batches.items()
-    }
+    found = {b: {p: list(of) for p, of in parts.items()} for b, parts in batches.items()}
     return {"batches": found, "left": left, "going_on": going_on}
 
 

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from itertools import accumulate
+from itertools import accumulate, starmap
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,7 +26,7 @@ from binlogkit.errors import UsageError, WriteError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log.index.filter_files import read_filters, write_filters
-from binlogkit.log.index.stamps import Stamp
+from binlogkit.log.index.stamps import Stamp, stamp
 from binlogkit.log.index.stored import Tables
 from binlogkit.rows.filters import TableName
 from binlogkit.sources.carriers.carrier import reason_of
@@ -38,7 +38,8 @@ _NAMES = "index.json"
 _LOCK = "index.lock"
 _PARTIAL = ".partial"
 _FORGOTTEN, _NOW = 24 * 3600, -1  # seconds
-_SMALL_BATCH, _MOST_SMALL = 16 << 20, 16  # bytes of files, and how many are left apart
+# Bytes of files, which take some twenty-five times that in memory, and how many are left apart.
+_SMALL_BATCH, _MOST_SMALL = 2 << 20, 16
 
 #: Of a batch in memory; its files can be fifty times smaller.
 BATCH_BYTES = 64 << 20
@@ -59,18 +60,18 @@ class BatchFolder:
             raise UsageError(f"{folder} {told}")
         self.folder = folder
         self.known: Batches = {}
-        self.whole = False
+        self.whole, self._mark = False, ""
         self.load()
 
     def load(self) -> None:
         """Load the current list of valid batches."""
-        self.known, self.whole = {}, False
+        self.known, self.whole, self._mark = {}, False, mark_of(self.folder)
         try:
             told = json.loads((self.folder / _NAMES).read_text("utf-8"))
             if told["version"] != VERSION:
                 return
             batches = {
-                batch: {part: [Stamp(*stamp) for stamp in stamps] for part, stamps in parts.items()}
+                batch: {part: list(starmap(stamp, stamps)) for part, stamps in parts.items()}
                 for batch, parts in told["batches"].items()
             }
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -86,14 +87,6 @@ class BatchFolder:
         """The file of a batch in one of the tables."""
         return self.folder / name / f"{batch}.parquet"
 
-    @property
-    def mark(self) -> str:
-        """A hash of all that the index holds; each change gives another one."""
-        try:
-            return hashlib.sha256((self.folder / _NAMES).read_bytes()).hexdigest()
-        except OSError:
-            return ""
-
     def batch_table(
         self,
         batch: str,
@@ -108,7 +101,7 @@ class BatchFolder:
             table = read_filters(path, named, columns)
         else:
             with pq.ParquetFile(path, memory_map=True) as file:
-                table = file.read(columns)
+                table = file.read(columns, use_threads=False)
         schema = arrow_schema(f for f in INDEX[name] if f.name in table.column_names)
         return table.select(schema.names).cast(schema)
 
@@ -163,7 +156,9 @@ class BatchFolder:
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / _LOCK).open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                self.load()
+                if not self.whole or mark_of(self.folder) != self._mark:
+                    self.load()
+                self._mark = ""  # what is known changes now
                 yield
         except OSError as exc:
             raise WriteError(str(self.folder), reason_of(exc)) from exc
@@ -240,6 +235,14 @@ class BatchFolder:
         }
         told = json.dumps({"version": VERSION, "batches": batches})
         write_whole(self.folder / _NAMES, told)
+
+
+def mark_of(folder: Path) -> str:
+    """A hash of all that an index holds; each change gives another one."""
+    try:
+        return hashlib.sha256((folder / _NAMES).read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from binlogkit.constants import TableId
-from binlogkit.log.index.batches import write_whole
+from binlogkit.log.index.batches import mark_of, write_whole
 
 if TYPE_CHECKING:
     from binlogkit.log.index.kept import Index
@@ -39,7 +39,7 @@ def kept_places(index: Index) -> Places:
     """Of all tables in an index, found once for each of its states."""
     from binlogkit.log.index.joined import Joined
 
-    path, mark = index.folder / _NAME, index.mark
+    path, mark = index.folder / _NAME, mark_of(index.folder)
     try:
         told = json.loads(path.read_text("ascii"))
         if told["mark"] == mark:
@@ -48,7 +48,7 @@ def kept_places(index: Index) -> Places:
         pass
     index.load()
     found = places_of(Joined(index.besides(())).schemas)
-    if index.mark == mark:
+    if mark_of(index.folder) == mark:
         tables = [[db, table, columns] for (db, table), columns in found.items()]
         with suppress(OSError):  # the folder may be read-only
             write_whole(path, json.dumps({"mark": mark, "tables": tables}))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import BinaryIO
+from sys import intern
+from typing import BinaryIO, NamedTuple
 
 from binlogkit.errors import InputError
 from binlogkit.sources.carriers import Carrier
@@ -19,14 +19,18 @@ _FLAGS = 4 + 17  # offset of the first event's flags in a log
 _IN_USE = 0x01
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """A log's stamp: path, size (None if not known), and a hash of both its ends or the data of a
     store's listing."""
 
     place: str
     size: int | None
     ends: str
+
+
+def stamp(place: str, size: int | None, ends: str) -> Stamp:
+    """A stamp that was kept; all that know the log have the same text of its place."""
+    return Stamp(intern(place), size, ends)
 
 
 def stamp_of(carrier: Carrier) -> Stamp:

@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 from binlogkit.errors import EmptyInputError, InputError
 from binlogkit.sources.carriers.carrier import Carrier, is_log, shown
 from binlogkit.sources.carriers.storage import NO_OPTIONS, StorageOptions
 from binlogkit.sources.carriers.urls import GLOB, from_url, index_names, is_url, natural_key, some
-from binlogkit.sources.keyring import KeyFiles
+from binlogkit.sources.keyring import NO_KEYS, KeyFiles
 from binlogkit.sources.layers import Layer, read_into
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def resolve(
     where there is no log in it.
     """
     found = _resolve(source, storage)
-    return [replace(carrier, keys=keys) for carrier in found] if keys else found
+    if keys is None or keys == NO_KEYS:
+        return found
+    return [replace(carrier, keys=keys) for carrier in found]
 
 
 def _resolve(source: Source, storage: StorageOptions) -> list[Carrier]:
@@ -96,8 +99,8 @@ def _from_name(name: str, storage: StorageOptions) -> list[Carrier]:
     if is_url(name):
         return from_url(name, storage)
     path = Path(name)
-    if path.suffix != ".index" and path.is_file():  # the usual one: with few system calls
-        return [_from_path(path, name)]
+    if path.suffix != ".index" and (size := _size(path)) is not None:  # the usual one
+        return [_from_path(path, name, size)]
     if path.is_dir():
         return _from_folder(path)
     if path.suffix == ".index" and path.is_file() and not is_log(_from_path(path)):
@@ -114,9 +117,18 @@ def _from_name(name: str, storage: StorageOptions) -> list[Carrier]:
     return [_from_path(path, name)]
 
 
-def _from_path(path: Path, given: str | None = None) -> Carrier:
-    """The log in a file; ``given``: the path as it was written."""
-    size = path.stat().st_size if path.is_file() else None
+def _size(path: Path) -> int | None:
+    """The size of a file, with one system call; None if there is none."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return path.stat().st_size if path.is_file() else None
+    return found.st_size if S_ISREG(found.st_mode) else None
+
+
+def _from_path(path: Path, given: str | None = None, size: int | None = None) -> Carrier:
+    """The log in a file; ``given``: the path as it was written; ``size``: if it is known."""
+    size = _size(path) if size is None else size
     given = str(path) if given is None else given
     name = shown(given)
     return Carrier(
@@ -153,18 +165,18 @@ def _from_index(path: Path) -> list[Carrier]:
 
 def captured_from(folder: Path) -> str | None:
     """The ``@@server_uuid`` of the server that a capture filled the folder from, if one did."""
-    path = folder / MANIFEST
+    path = f"{folder}/{MANIFEST}"  # asked for each log
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116
         return _uuid(path, found.st_mtime_ns) if found.st_size <= _LARGEST_MANIFEST else None
     except OSError:
         return None
 
 
 @lru_cache(maxsize=16)
-def _uuid(path: Path, _: int) -> str | None:
+def _uuid(path: str, _: int) -> str | None:
     try:
-        uuid = json.loads(path.read_text("utf-8"))["server"]["uuid"]
+        uuid = json.loads(Path(path).read_text("utf-8"))["server"]["uuid"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
     return uuid.lower() if isinstance(uuid, str) and _UUID.fullmatch(uuid) else None

@@ -13,9 +13,10 @@ terms are kept just before the first batch is begun.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from operator import itemgetter
+from sys import intern
 from typing import Any
 
 import pyarrow as pa
@@ -193,15 +194,17 @@ def read_journal(
     for path in files_of(table, folder / _BEGUN):
         if path.name not in known:
             with pq.ParquetFile(path.source()) as file:
-                some = file.iter_batches(_ROWS, columns=names)
-                known[path.name] = [_span(row) for batch in some for row in batch.to_pylist()]
+                some = file.iter_batches(_ROWS, columns=names, use_threads=False)
+                known[path.name] = [span for batch in some for span in _spans(batch)]
         spans += known[path.name]
     return begun, last_batch(folder / _DONE) >= begun, spans
 
 
-def _span(row: dict[str, Any]) -> Span:
-    row["tables"] = row["tables"] and tuple(row["tables"])
-    return Span(**{name: row[name] for name in Span.__slots__})
+def _spans(rows: pa.RecordBatch) -> Iterator[Span]:
+    columns = {name: rows[name].to_pylist() for name in Span.__slots__}
+    columns["file"] = map(intern, columns["file"])  # the ledger's parts have the same
+    columns["tables"] = (tables and tuple(tables) for tables in columns["tables"])
+    return map(Span, *columns.values())
 
 
 def read_held(folder: LandingPath) -> list[Waiting]:

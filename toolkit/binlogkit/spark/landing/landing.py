@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from binlogkit.errors import InputError, SchemaError, WriteError
 from binlogkit.log import Log
-from binlogkit.log.index import Index, Joined, Updated
-from binlogkit.log.index.batches import write_whole
+from binlogkit.log.index import Joined, Updated
+from binlogkit.log.index.batches import mark_of, write_whole
 from binlogkit.log.index.stamps import absolute, place_of
 from binlogkit.rows.filters import Filters
 from binlogkit.sources.carriers.carrier import reason_of
@@ -186,7 +186,7 @@ class _Complete:
     def __init__(self, ledger: Path, log: Log, journal: Journal) -> None:
         self._path = ledger / _COMPLETE
         logs = map(place_of, log.carriers)
-        told = [Index(ledger).mark, journal.mark, log.options.on_damage, *logs]
+        told = [mark_of(ledger), journal.mark, log.options.on_damage, *logs]
         self._now = hashlib.sha256("\0".join(map(str, told)).encode("utf-8", "replace")).hexdigest()
 
     @property
