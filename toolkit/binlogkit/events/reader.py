@@ -33,7 +33,8 @@ from binlogkit.events.query import ExecuteLoadQuery, LoadBlock, Query
 from binlogkit.events.variables import Intvar, Rand, UserVar
 from binlogkit.sources.raw import RawEvent
 
-_FORMATS = (EventType.FORMAT_DESCRIPTION_EVENT, EventType.START_EVENT_V3)
+#: The types that say how later events are read.
+FORMATS = (EventType.FORMAT_DESCRIPTION_EVENT, EventType.START_EVENT_V3)
 
 
 Variable: TypeAlias = Intvar | Rand | UserVar
@@ -84,7 +85,7 @@ class EventParser:
             return Event(raw, OpaqueEvent(raw.body))
         cursor = Cursor(raw.body, raw.file, raw.pos)
         context = self.context
-        if raw.inner is not None and raw.header.type_code in _FORMATS:
+        if raw.inner is not None and raw.header.type_code in FORMATS:
             context = replace(context)  # of the log it says nothing
         context.post_header_rest = b""
         try:

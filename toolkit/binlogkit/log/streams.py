@@ -355,7 +355,7 @@ class Streams:
         parts = list(Index(self.index).parts(self.carriers, self.options, ledger))
         if any(part.damages or part.unreadable is not None for part in parts):
             return None
-        joined = Joined(parts, self.options, sources=sources, cuts=False, happening=happening)
+        joined = Joined(parts, self.options, sources=sources, reads=False, happening=happening)
         self._reading, self._gaps, self._copies = joined, joined.found, None
         self.damages, self.problems, self.loose = [], joined.problems, {}
         self.met, self.unreadable = joined.schemas, None

@@ -76,7 +76,7 @@ class ChosenReading(Reading):
     def transactions(self, wanted: Filters) -> pa.Table:
         """All wanted transactions, as the index has them."""
         files = [carrier.name for carrier in self._of.values()]
-        whole = Joined(self._parts, self.options, sources=wanted.sources, cuts=False)
+        whole = Joined(self._parts, self.options, sources=wanted.sources, reads=False)
         return joined_transactions(self._parts, whole, wanted, files)
 
     def windows(self, submit: Submit | None = None) -> Generator[Window, None, None]:

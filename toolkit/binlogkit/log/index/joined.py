@@ -36,6 +36,7 @@ from binlogkit.rows.table_history import TableHistory
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.carrier import up_to
 
+_WHOLE = [Segment()]
 _WORD = re.compile(r"[\w$]+")
 _OF_DATABASES = {"database", "schema"}
 
@@ -135,7 +136,8 @@ class Joined:
     ``positions``: of all segments; ``schemas``: every version of each table; ``decisions``: the
     outcomes of transactions that were prepared in other logs, by number; ``gaps``: where changes
     may be missing; ``size``: minimum bytes of a segment, except a log's last, if parts are cut
-    finer; ``happened``: what happened to tables, in log order, if ``happening``, also in repeated
+    finer; ``reads``: whether logs are read from the positions; else each has one, without tables;
+    ``happened``: what happened to tables, in log order, if ``happening``, also in repeated
     transactions; ``folded``: names are in small letters, as a server stores them; ``unnamed``: by
     part, the tables that have columns whose names are not known there.
     """
@@ -148,10 +150,11 @@ class Joined:
         sources: frozenset[str] = frozenset(),
         size: int = 1,
         cuts: bool = True,
+        reads: bool = True,
         happening: bool = False,
     ) -> None:
         self._options = options = options or ReadOptions()
-        self._wanted, self._size, self._cuts = sources, size, cuts
+        self._wanted, self._size, self._cuts, self._reads = sources, size, cuts and reads, reads
         self._tables = TableHistory(options)
         self.series = AllSeries(options.catalog)
         self.seen = GtidLedger()
@@ -209,7 +212,7 @@ class Joined:
         seen = self.seen.common(part.alone.gtids) or None
         source = series.source.name
         whole = self._cuts and seen is None
-        segments = self._chosen(part.segments) if whole else [Segment()]
+        segments = self._chosen(part.segments) if whole else _WHOLE
         for wrote in part.wrote:
             self._tables.note_text(wrote.action, wrote.db, wrote.table, wrote.file, wrote.pos)
         said = iter(self._told(part))
@@ -241,14 +244,16 @@ class Joined:
     def _begin(self, part: Part) -> Series:
         """A log begins: find the logs that it continues, and their tables."""
         assert part.head is not None
-        head = replace(part.head, source=self._options.source or part.head.source)
+        head, source = part.head, self._options.source or part.head.source
+        if source != head.source:
+            head = replace(head, source=source)
         series = self.series.of(head)
-        before, source = self._source, series.source
-        if source is not before:
+        before = self._source
+        if series.source is not before:
             if before is not None:
                 before.catalog, before.tracked = self._tables.catalog, self._tables.tracked
-            self._source = source
-            self._tables.take_over(source)
+            self._source = series.source
+            self._tables.take_over(series.source)
         return series
 
     def _end(self, part: Part, series: Series) -> None:
@@ -322,7 +327,7 @@ class Joined:
     def _known(self, part: Part) -> KnownTables | None:
         """What is known here of the tables that a log touches; constant until the next DDL."""
         tables = self._tables
-        if not self._told_of and self._options.catalog is None:
+        if not (self._reads and (self._told_of or self._options.catalog is not None)):
             return None
         last = self._last
         if last is None or last[0] is not part or last[1] != tables.generation:

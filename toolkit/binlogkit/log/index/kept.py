@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePath
 
@@ -20,6 +20,7 @@ from binlogkit.errors import BinlogKitError, InputError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log.index.batches import BATCH_BYTES, Batches, BatchFolder, those
+from binlogkit.log.index.definitions import Bodies
 from binlogkit.log.index.later import LaterBatches, LaterLedger
 from binlogkit.log.index.part import Part, parts_of
 from binlogkit.log.index.stamps import Stamp, known_ones, place_of, stamp_or_none
@@ -145,7 +146,7 @@ class Index(BatchFolder):
     ) -> dict[str, Part]:
         """Parts whose logs have other names now; ``filters``: see :meth:`parts`."""
         found: dict[str, Part] = {}
-        waiting = LaterBatches()
+        waiting, bodies = LaterBatches(), Bodies()
         for batch, parts in self.known.items():
             wanted = [part for part in parts if part in files]
             if not wanted:
@@ -157,13 +158,10 @@ class Index(BatchFolder):
                     tables["filters"] = self._filters(batch, filters or Filters())
                 chosen = pa.array(wanted)
                 own = {name: those(table, chosen) for name, table in tables.items()}
-                told = to_parts(own, files)
                 if later:
                     waiting.open(batch, {n: self.path(n, batch) for n in ledger})
-                    for key, before in _names(own["logs"]).items():
-                        rest = LaterLedger(waiting, batch, key, before, files[key])
-                        told[key] = replace(told[key], ledger=rest)
-                found |= told
+                rest = partial(LaterLedger, waiting, batch) if later else None
+                found |= to_parts(own, files, bodies, rest)
             except (OSError, pa.ArrowException, BinlogKitError, KeyError, ValueError):
                 continue  # its logs are read again
         return found
@@ -280,14 +278,6 @@ def _united(parts: Sequence[Tables]) -> Tables:
 def _folder(name: str) -> str:
     """The part before the last slash."""
     return name[: name.rfind("/") + 1]
-
-
-def _names(logs: pa.Table) -> dict[str, list[str]]:
-    """The names of each part's logs when they were read."""
-    found: dict[str, list[str]] = {}
-    for part, name in zip(*(logs[column].to_pylist() for column in ("part", "file")), strict=True):
-        found.setdefault(part, []).append(name)
-    return found
 
 
 def _why(part: Part) -> str:

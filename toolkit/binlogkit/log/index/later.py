@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log.index.stored import called, ledgers
 
+_SAME: Mapping[str, str] = {}
 _REPEATED = {"part", "file", "end_file", "outcome", "resolved_file"}  # most values are alike
 
 
@@ -23,15 +24,15 @@ class LaterBatches:
     """
 
     def __init__(self) -> None:
-        self._files: dict[tuple[str, str], pq.ParquetFile] = {}
+        self._files: dict[tuple[str, str], pa.NativeFile] = {}
         self._known: dict[object, tuple[pa.Table, dict[str, pa.Table]]] = {}
         self._latest = ""
 
     def open(self, batch: str, paths: Mapping[str, Path]) -> None:
         """Open the files of a batch by the names of their tables. OSError, pyarrow's errors."""
         for name, path in paths.items():
-            texts = [field.name for field in INDEX[name] if field.name in _REPEATED]
-            self._files[batch, name] = pq.ParquetFile(path, read_dictionary=texts)
+            self._files[batch, name] = pa.OSFile(str(path))
+            _parquet(self._files[batch, name], name)  # whose footer takes many times a log's bytes
 
     def names(self, batch: str) -> Iterator[str]:
         """The tables of a batch."""
@@ -51,21 +52,28 @@ class LaterBatches:
         if (name, wanted) not in self._known:
             schema = arrow_schema(f for f in INDEX[name] if wanted is None or f.name in wanted)
             names = None if wanted is None else schema.names
-            rows = self._files[batch, name].read(names).cast(schema)
+            rows = _parquet(self._files[batch, name], name).read(names).cast(schema)
             self._known[name, wanted] = rows, ledgers(rows)
         rows, of = self._known[name, wanted]
         return of.get(key, rows[:0])
 
 
+def _parquet(file: pa.NativeFile, name: str) -> pq.ParquetFile:
+    texts = [field.name for field in INDEX[name] if field.name in _REPEATED]
+    return pq.ParquetFile(file, read_dictionary=texts)
+
+
 class LaterLedger(Mapping[str, pa.Table]):
-    """The ledger of the part ``key`` in ``batch``; ``before``: its logs' names when they were read,
-    ``now``: their present names."""
+    """The ledger of the part ``key`` in ``batch``; ``files``: its logs' names when they were read,
+    with their present names."""
+
+    __slots__ = ("_batches", "_files", "_key", "batch")
 
     def __init__(
-        self, batches: LaterBatches, batch: str, key: str, before: Iterable[str], now: Iterable[str]
+        self, batches: LaterBatches, batch: str, key: str, files: Mapping[str, str]
     ) -> None:
         self._batches, self.batch, self._key = batches, batch, key
-        self._files = dict(zip(before, now, strict=True))
+        self._files = files if [*files] != [*files.values()] else _SAME
 
     def __getitem__(self, name: str) -> pa.Table:
         return called(self._batches.table(self.batch, name, self._key), self._files)

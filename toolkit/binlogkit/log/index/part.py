@@ -110,14 +110,14 @@ class Part:
     transactions: int = 0
     segments: tuple[Segment, ...] = (Segment(),)
     stop: int | None = None
-    said: tuple[Said, ...] = ()
+    said: Sequence[Said] = ()
     wrote: tuple[Wrote, ...] = ()
     gtids: GtidSet = field(default_factory=GtidSet)
     intact: GtidSet = field(default_factory=GtidSet)
     next_name: str | None = None
     rotated: int = 0
-    prepared: dict[str, int] = field(default_factory=dict)
-    decided: dict[str, Decision] = field(default_factory=dict)
+    prepared: Mapping[str, int] = field(default_factory=dict)
+    decided: Mapping[str, Decision] = field(default_factory=dict)
     damages: tuple[DamageError, ...] = ()
     goes_on: bool = False
     unreadable: InputError | None = None

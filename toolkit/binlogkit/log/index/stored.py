@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
@@ -22,16 +22,13 @@ import pyarrow.compute as pc
 
 from binlogkit import errors
 from binlogkit.errors import DamageError
-from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.events.query import ExecuteLoadQuery, Query
-from binlogkit.events.reader import EventParser
-from binlogkit.events.table_map import TableMap
 from binlogkit.frames.fields.field import arrow_schema, names, to_table
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.frames.records import damage_record
+from binlogkit.log.index.definitions import Bodies, KeptSaid, Record, definition_record
 from binlogkit.log.index.extent import Extent
-from binlogkit.log.index.part import Body, Part, Said, Wrote
+from binlogkit.log.index.part import Part, Said, Wrote
 from binlogkit.log.index.segments import Segment
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.losses import Loss
@@ -40,7 +37,6 @@ from binlogkit.rows.soundness import Alone, FileFacts, Finding, Grade, Place
 from binlogkit.rows.soundness.alone import Unread
 from binlogkit.rows.soundness.finding import finding
 from binlogkit.rows.transactions import Outcome
-from binlogkit.sources.raw import EventHeader, RawEvent
 
 #: The tables of transactions' effects.
 LEDGER = ("transactions", "statements", "changes", "totals", "filters", "unchecked")
@@ -48,7 +44,6 @@ LEDGER = ("transactions", "statements", "changes", "totals", "filters", "uncheck
 TOLD = tuple(name for name in INDEX if name not in LEDGER)
 #: The tables of an index by name.
 Tables: TypeAlias = dict[str, pa.Table]
-Record: TypeAlias = dict[str, Any]
 
 _PLAIN = (
     "server_id", "server_version", "version", "relay", "foreign", "in_use", "loose", "events",
@@ -56,6 +51,8 @@ _PLAIN = (
     "anonymous", "server_started",
 )  # fmt: skip
 _FILES = ("file", "end_file", "resolved_file")
+_ALIKE = {"file", "server_version", "ended", "next_name"}  # texts that many records have in common
+_NO_XA: Mapping[Any, Any] = {}
 _INTERVAL = re.compile(r"(-?\d+)(?:-(-?\d+))?")
 #: Columns that may hold values, with their tables.
 VALUES = (("transactions", "first_query"), ("statements", "query"), ("filters", "filter"))
@@ -110,22 +107,34 @@ def emptied(table: pa.Table, column: str, kept: pa.ChunkedArray | None = None) -
     return table.set_column(at, field, now)
 
 
-def to_parts(tables: Mapping[str, pa.Table], files: Mapping[str, Sequence[str]]) -> dict[str, Part]:
+def to_parts(
+    tables: Mapping[str, pa.Table],
+    files: Mapping[str, Sequence[str]],
+    bodies: Bodies,
+    later: Callable[[str, Mapping[str, str]], Mapping[str, pa.Table]] | None = None,
+) -> dict[str, Part]:
     """The parts in tables, by name, with the part of their ledger that is there.
 
-    ``files``: the present names of each part's logs; a part without any is left out.
+    ``files``: the present names of each part's logs; a part without any is left out; ``bodies``:
+    those of events that other parts have; ``later``: the ledger of a part by its name, and the
+    names of its logs when they were read with those that they have now.
     """
     of = {name: _by_part(tables[name]) for name in TOLD}
+    said = of.pop("definitions")
     kept = {name: ledgers(tables[name]) for name in LEDGER if name in tables}
     found: dict[str, Part] = {}
     for key, logs in of["logs"].items():
         if key in files:
             now = dict(zip((log["file"] for log in logs), files[key], strict=True))
-            own = {name: _renamed(known.get(key, []), now) for name, known in of.items()}
+            own = {name: known.get(key, []) for name, known in of.items()}
+            if [*now] != [*now.values()]:
+                own = {name: _renamed(records, now) for name, records in own.items()}
             ledger = {
                 name: called(known.get(key, tables[name][:0]), now) for name, known in kept.items()
             }
-            found[key] = replace(_part(own["logs"], own), ledger=ledger)
+            definitions = KeptSaid(said.get(key, []), now, bodies)
+            rest = later(key, now) if later is not None else ledger
+            found[key] = _part(own["logs"], own, definitions, rest)
     return found
 
 
@@ -139,7 +148,7 @@ def ledgers(table: pa.Table) -> dict[str, pa.Table]:
 
 
 def called(table: pa.Table, files: Mapping[str, str]) -> pa.Table:
-    """A table with other file names."""
+    """A table with other file names; none if they are the same."""
     known, now = pa.array(files.keys(), pa.string()), pa.array(files.values(), pa.string())
     for name in _FILES if known != now else ():
         if name in table.column_names:
@@ -155,8 +164,16 @@ def _renamed(records: list[Record], files: Mapping[str, str]) -> list[Record]:
 
 def _by_part(table: pa.Table) -> dict[str, list[Record]]:
     """A table's records by their part, in order."""
-    pairs = groupby(table.to_pylist(), itemgetter("part"))
-    return {key: list(found) for key, found in pairs}
+    columns, numbers = dict[str, list[Any]](), dict[int, int]()
+    for name in table.column_names:
+        values = table[name].to_pylist()
+        if name in _ALIKE:
+            values = [text and intern(text) for text in values]
+        elif pa.types.is_integer(table.schema.field(name).type):
+            values = [numbers.setdefault(value, value) for value in values]
+        columns[name] = values
+    records = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return {key: list(found) for key, found in groupby(records, itemgetter("part"))}
 
 
 # ---- logs -------------------------------------------------------------------------------------
@@ -174,7 +191,7 @@ def _logs(part: Part, stamps: list[Record]) -> Iterator[Record]:
             "begun": part.head.begun,
             "part_events": part.events,
             "part_transactions": part.transactions,
-            "starts": part.alone.starts.get(facts.name),
+            "starts": part.alone.starts[i],
             "stop": part.stop,
             "checksums": json.dumps(facts.checksums),
             "previous_gtids": None if facts.previous is None else str(facts.previous),
@@ -198,12 +215,23 @@ def _facts(record: Record) -> FileFacts:
     return FileFacts(
         record["file"],
         **{name: record[name] for name in _PLAIN},
-        checksums=Counter(json.loads(record["checksums"])),
+        checksums=_checksums(record["checksums"]),
         previous=None if previous is None else read_gtids(previous),
         gtids=GtidLedger(read_gtids(record["gtids"])),
-        servers=dict.fromkeys(record["servers"]),
+        servers=_servers(tuple(record["servers"])),
         ends_in=tuple(record["ends_in"]),
     )
+
+
+# What nobody changes of a log that has been read, and many have in common.
+@lru_cache(maxsize=64)
+def _checksums(text: str) -> Counter[str]:
+    return Counter(json.loads(text))
+
+
+@lru_cache(maxsize=64)
+def _servers(ids: tuple[int, ...]) -> dict[int, None]:
+    return dict.fromkeys(ids)
 
 
 @lru_cache(maxsize=16)  # most sets of a log are the same
@@ -223,23 +251,27 @@ def read_gtids(text: str) -> GtidSet:
     return GtidSet(intervals)
 
 
-def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
+def _part(
+    logs: list[Record],
+    of: Mapping[str, list[Record]],
+    said: Sequence[Said],
+    ledger: Mapping[str, pa.Table],
+) -> Part:
     files = tuple(map(_facts, logs))
     first, last = logs[0], logs[-1]
-    said = tuple(read_said(of["definitions"]))
     wrote = tuple(Wrote(**{k: v for k, v in r.items() if k != "part"}) for r in of["writes"])
     xa = of["xa"]
     prepared = [x for x in xa if x["outcome"] == Outcome.PREPARED]
     decided = [x for x in xa if x["outcome"] != Outcome.PREPARED]
     alone = Alone(
         files,
-        {r["file"]: r["starts"] for r in logs if r["starts"] is not None},
+        tuple(r["starts"] for r in logs),
         first["part_events"],
         tuple((_found(r), r["event"]) for r in of["findings"]),
         tuple(Unread(**{k: v for k, v in r.items() if k != "part"}) for r in of["unread"]),
         tuple(_lost(r) for r in of["losses"]),
-        {r["xa"]: _place(r) for r in prepared},
-        {_place(r): r["xa"] for r in decided},
+        {r["xa"]: _place(r) for r in prepared} or _NO_XA,
+        {_place(r): r["xa"] for r in decided} or _NO_XA,
         read_gtids(first["repeated_gtids"]),
     )
     head = Head(
@@ -252,7 +284,7 @@ def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
         head,
         alone.events,
         first["part_transactions"],
-        tuple(Segment(r["pos"], r["event"], r["tx"]) for r in of["segments"]),
+        _segments(tuple((r["pos"], r["event"], r["tx"]) for r in of["segments"])),
         last["stop"],
         said,
         wrote,
@@ -260,14 +292,16 @@ def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
         read_gtids(first["intact_gtids"]),
         last["next_name"],
         last["rotated"],
-        {r["xa"]: r["tx"] for r in prepared},
+        {r["xa"]: r["tx"] for r in prepared} or _NO_XA,
         {
             r["xa"]: (Outcome(r["outcome"]), r["file"], r["transaction_pos"])
             for r in decided
             if r["transaction_pos"] is not None
-        },
+        }
+        or _NO_XA,
         damages=tuple(_error(r) for r in of["damages"]),
         goes_on=last["goes_on"],
+        ledger=ledger,
         extent=Extent(
             first["ended_transactions"], first["ended_pos"], first["mark"], first["plain"]
         ),
@@ -275,42 +309,9 @@ def _part(logs: list[Record], of: Mapping[str, list[Record]]) -> Part:
     )
 
 
-# ---- table definitions --------------------------------------------------------------------------
-
-
-def definition_record(said: Said) -> Record:
-    raw, body = said.raw, said.body
-    record: Record = {
-        "event": said.event, "file": raw.file, "pos": raw.pos, "inner": raw.inner,
-        "code": raw.header.type_code, "timestamp": raw.header.timestamp,
-        "server_id": raw.header.server_id,
-        "version": raw.version, "body": raw.body, "end_pos": raw.end_pos, "tx": said.tx,
-    }  # fmt: skip
-    if isinstance(body, TableMap):
-        record |= {"db": body.db, "table": body.table}
-    elif not isinstance(body, str):
-        record |= {"db": body.schema, "statement": body.query}
-    return record
-
-
-def read_said(records: Iterable[Record]) -> Iterator[Said]:
-    def failed(error: DamageError) -> None:
-        raise error
-
-    parser = EventParser(failed)
-    for r in records:
-        inner, end = r["inner"], r["end_pos"]
-        header = EventHeader(r["timestamp"], r["code"], r["server_id"], end - r["pos"], 0, 0)
-        raw = RawEvent(
-            r["file"], r["pos"], header, r["body"], inner=inner,
-            outer_end=None if inner is None else end, version=r["version"],
-        )  # fmt: skip
-        body: object = parser.parse(raw).body
-        if isinstance(body, (FormatDescription, StartV3)):
-            body = body.server_version
-        assert isinstance(body, (str, Query, ExecuteLoadQuery, TableMap))
-        told: Body = body
-        yield Said(r["event"], raw, told, r["tx"])
+@lru_cache(maxsize=64)
+def _segments(places: tuple[tuple[int, int, int], ...]) -> tuple[Segment, ...]:
+    return tuple(Segment(*place) for place in places)
 
 
 # ---- damage, findings, losses, XA --------------------------------------------------------------

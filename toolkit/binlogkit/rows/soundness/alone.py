@@ -26,15 +26,15 @@ class Unread:
 class Alone:
     """One file, or relay logs that continue a transaction.
 
-    ``files``: what was learned of each; ``starts``: how many events stand before each, by name;
-    ``events``: how many there are; ``findings``: those that mean something for other answers, with
-    the number of their event; ``prepared``: where XA transactions were prepared that nothing here
-    decides, by XA id; ``decided``: the XA ids of decisions for others, by where they stand;
-    ``repeated``: the GTIDs that come twice.
+    ``files``: what was learned of each; ``starts``: how many events stand before each, None for one
+    without any; ``events``: how many there are; ``findings``: those that mean something for other
+    answers, with the number of their event; ``prepared``: where XA transactions were prepared that
+    nothing here decides, by XA id; ``decided``: the XA ids of decisions for others, by where they
+    stand; ``repeated``: the GTIDs that come twice.
     """
 
     files: tuple[FileFacts, ...] = ()
-    starts: Mapping[str, int] = field(default_factory=dict)
+    starts: tuple[int | None, ...] = ()
     events: int = 0
     findings: tuple[tuple[Finding, int], ...] = ()
     unread: tuple[Unread, ...] = ()

@@ -85,16 +85,20 @@ class Gaps:
         for gap in self._rows.values():
             table = next(iter(gap.tables)) if gap.tables else None
             unread.append(Unread(gap.file, gap.pos or 0, gap.seq >> SEQ_SHIFT, table, gap.found))
+        alone = self.soundness.alone()
         return replace(
-            self.soundness.alone(), starts=dict(self._starts), events=self._next,
+            alone, starts=tuple(self._starts.get(one.name) for one in alone.files),
+            events=self._next,
             findings=tuple(self._findings), unread=tuple(unread),
         )  # fmt: skip
 
     def join(self, part: Alone, ordinal: int, series: Series | None) -> None:
         """Take files that were read by themselves; ``ordinal``: of their first event here;
         ``series``: which they belong to, None without an event."""
-        losses = tuple(replace(loss, ordinal=ordinal + loss.ordinal) for loss in part.losses)
-        found, known = self.soundness.join(replace(part, losses=losses), series)
+        if part.losses:
+            losses = tuple(replace(loss, ordinal=ordinal + loss.ordinal) for loss in part.losses)
+            part = replace(part, losses=losses)
+        found, known = self.soundness.join(part, series)
         self._findings += [
             (one, ordinal + at)
             for one, at in part.findings
@@ -102,7 +106,9 @@ class Gaps:
         ]
         self._next = ordinal + part.events
         self._findings += [(one, self._next) for one in found if CODES[one.code].role is not None]
-        self._starts |= {file: ordinal + at for file, at in part.starts.items()}
+        for file, start in zip(part.files, part.starts, strict=True):
+            if start is not None:
+                self._starts[file.name] = ordinal + start
         for rows in part.unread:
             seq = ordinal + rows.event << SEQ_SHIFT
             tables = None if rows.table is None else frozenset([rows.table])

@@ -67,10 +67,9 @@ class Ledger(Source):
         self.out = out
         out.check_local()
         self.last_expired = last_expired(out)
-        index = Index(out.local / LEDGER)
-        self.parts = index.besides([], _TABLES, later=True)
+        self.parts = Index(out.local / LEDGER).besides([], _TABLES, later=True)
         reading = ReadOptions(on_damage="report")
-        self.joined = Joined(self.parts, reading, cuts=False, happening=True)
+        self.joined = Joined(self.parts, reading, reads=False, happening=True)
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
         self._spans = spans = read_journal(self.out)[2]

@@ -32,10 +32,11 @@ from binlogkit.frames.fields.field import to_table
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log import Log
 from binlogkit.log.index import Index, Part
+from binlogkit.log.index.definitions import Bodies, KeptSaid, Record, definition_record
 from binlogkit.log.index.extent import Extent
 from binlogkit.log.index.part import Said, Wrote
 from binlogkit.log.index.stamps import place_of
-from binlogkit.log.index.stored import definition_record, read_gtids, read_said
+from binlogkit.log.index.stored import read_gtids
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.schema import StatementTime
@@ -123,11 +124,12 @@ class Summaries:
             told = json.loads(table.schema.metadata[_FACTS])
             if told["stamp"] != self._stamp or not self._places.keys() >= set(told["keys"]):
                 return None
-            said: dict[str, list[dict[str, Any]]] = {}
+            said: dict[str, list[Record]] = {}
             for record in table.to_pylist():
                 said.setdefault(record.pop("part"), []).append(record)
+            bodies = Bodies()
             parts = tuple(
-                _part(one, read_said(said.get(str(i), ()))) for i, one in enumerate(told["parts"])
+                _part(one, said.get(str(i), ()), bodies) for i, one in enumerate(told["parts"])
             )
             gtids = read_gtids(told["gtids"])
             return Summary(frozenset(told["keys"]), parts, gtids, int(told["batch"]))
@@ -169,14 +171,15 @@ def _record(part: Part) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _part(told: Mapping[str, Any], said: Iterable[Said]) -> Part:
+def _part(told: Mapping[str, Any], said: Sequence[Record], bodies: Bodies) -> Part:
     previous = told["previous"]
     head = replace(
         Head(**told["head"]), previous=None if previous is None else read_gtids(previous)
     )
     return Part(
         (head.name,), head=head, events=told["events"], transactions=told["transactions"],
-        said=tuple(said), wrote=tuple(Wrote(**one) for one in told["wrote"]),
+        said=KeptSaid(said, {one["file"]: one["file"] for one in said}, bodies),
+        wrote=tuple(Wrote(**one) for one in told["wrote"]),
         gtids=read_gtids(told["gtids"]), intact=read_gtids(told["intact"]),
         next_name=told["next_name"], rotated=told["rotated"], extent=Extent(plain=True),
     )  # fmt: skip
