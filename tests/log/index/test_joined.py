@@ -56,6 +56,20 @@ def test_what_is_joined_is_what_one_reading_tells(opened: Any) -> None:
 
 
 @pytest.mark.sampled(16, 24)
+@pytest.mark.parametrize("opened", NAMES, indirect=True)
+def test_parts_that_nobody_reads_from_tell_the_same(opened: Any) -> None:
+    log = opened(on_damage="report")
+    parts = list(parts_of(log.carriers, log.options, segment=1))
+    plain, read = (
+        Joined(parts, log.options, reads=reads, happening=True) for reads in (False, True)
+    )
+    assert (plain.gaps, plain.notes, plain.schemas) == (read.gaps, read.notes, read.schemas)
+    assert (plain.happened, plain.decisions) == (read.happened, read.decisions)
+    firsts = {position.part: position for position in reversed(read.positions)}
+    assert plain.positions == [replace(firsts[i], known=None) for i in range(len(parts))]
+
+
+@pytest.mark.sampled(16, 24)
 @pytest.mark.parametrize("opened", INPUTS, indirect=True)
 def test_what_happened_to_tables_is_what_one_reading_tells(opened: Any) -> None:
     log = opened(on_damage="report")

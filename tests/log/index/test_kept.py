@@ -215,6 +215,61 @@ def test_updates_that_are_large_in_memory_stay_apart(
     assert Index(tmp_path / "index").table("logs").num_rows == 40
 
 
+def test_full_batches_are_not_read_to_unite_others(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, read, table = set[str](), set[str](), Index.batch_table
+    monkeypatch.setattr(batches, "_MOST_SMALL", 2)
+    monkeypatch.setattr(
+        Index, "_size", lambda _, batch: batches._SMALL_BATCH if batch in full else 1
+    )
+
+    def counted(index: Index, batch: str, name: str, *args: Any) -> Any:
+        read.update([batch] if name == "transactions" else [])
+        return table(index, batch, name, *args)
+
+    monkeypatch.setattr(Index, "batch_table", counted)
+    source, index = min(logs.iterdir()), Index(tmp_path / "index")
+    for number in range(8):
+        shutil.copy(source, logs / f"other.{number:06}")
+        index.update(bk.open(logs / f"other.{number:06}").carriers)
+        full.update(index.known if number == 1 else ())
+    assert len(full) == 2 and full < index.known.keys() and len(index.known) <= 4
+    assert read and read.isdisjoint(full)
+
+
+def test_an_update_loads_what_others_or_a_failure_left(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads, load = list[Path](), Index.load
+
+    def counted(index: Index) -> None:
+        loads.append(index.folder)
+        load(index)
+
+    def failed(_: Index) -> None:
+        raise OSError(28, "No space left on device")
+
+    first, second = sorted(logs.iterdir())
+    Index(tmp_path / "index").update(bk.open(first).carriers)
+    monkeypatch.setattr(Index, "load", counted)
+    index = Index(tmp_path / "index")
+    with monkeypatch.context() as patched:
+        patched.setattr(Index, "_save", failed)
+        with pytest.raises(WriteError, match="No space"):
+            index.update(bk.open(second).carriers)
+    assert len(loads) == 1  # nobody had changed it meanwhile
+    shutil.copy(first, logs / "other.000001")
+    index.update(bk.open(logs / "other.000001").carriers)
+    assert len(loads) == 2
+    names = Index(tmp_path / "index").table("logs")["file"].to_pylist()
+    assert sorted(names) == [str(first), str(logs / "other.000001")]
+    shutil.copy(first, logs / "other.000002")
+    Index(tmp_path / "index").update(bk.open(second).carriers)
+    index.update(bk.open(logs / "other.000002").carriers)
+    assert Index(tmp_path / "index").table("logs").num_rows == 4
+
+
 def test_updates_beside_each_other_keep_what_both_read(logs: Path, tmp_path: Path) -> None:
     """Each has looked at the index before the other's update counts."""
     first, second = sorted(logs.iterdir())

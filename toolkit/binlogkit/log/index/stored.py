@@ -125,9 +125,10 @@ def to_parts(
     found: dict[str, Part] = {}
     for key, logs in of["logs"].items():
         if key in files:
-            now = dict(zip((log["file"] for log in logs), files[key], strict=True))
+            before, others = [log["file"] for log in logs], list(files[key])
+            now = dict(zip(before, before if before == others else others, strict=True))
             own = {name: known.get(key, []) for name, known in of.items()}
-            if [*now] != [*now.values()]:
+            if before != others:
                 own = {name: _renamed(records, now) for name, records in own.items()}
             ledger = {
                 name: called(known.get(key, tables[name][:0]), now) for name, known in kept.items()
