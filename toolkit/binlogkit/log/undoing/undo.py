@@ -248,7 +248,7 @@ class Selection:
         from binlogkit.analyses.undoing.plans import Plans
 
         merge = mode == "merge"
-        if merge and others.below(None, self.changes):
+        if merge and others.below(None, self.source.changes):
             found = others.dependences(children.changes, children.unlogged)
         # What is skipped because of a text takes its transaction along, as what is refused does.
         alone = Blocked.of(
