@@ -123,6 +123,7 @@ def test_why_there_is_none(tmp_path: Path) -> None:
     land(INCIDENT.path, masked, Terms(masks=parse_masks(["shop.customers.name=drop"], None)))
     with pytest.raises(SchemaError, match=r"columns of shop\.customers are masked"):
         Landing(masked).undo()
+    assert len(Landing(masked).undo(exclude_table="shop.customers", table="shop.heartbeat"))
     land(INCIDENT.path, whole)
     with pytest.raises(UsageError, match="a landing has no logs to play"):
         Landing(whole).undo(table="shop.orders").prove()

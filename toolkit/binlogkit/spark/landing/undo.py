@@ -66,8 +66,8 @@ class LandedSource(UndoSource):
         self.boundaries = ledger.boundaries
         sources = {one.source for one in ledger.joined.positions if one.source is not None}
         self.left = ledger.joined.series.definitions(sources)
-        names = [] if by_transaction else [n for n in ledger.met if self.asked.wants_table(*n)]
-        joined = {*ledger.met} if by_transaction or not self.asked.tables else self._joined(names)
+        names = [n for n in ledger.met if by_transaction or self.asked.wants_table(*n)]
+        joined = self._joined(names)
         self._check(joined)
         there = sorted(name for name in joined if ledger.has(name))
         self._read: dict[TableId, list[pa.RecordBatch]] = {name: [] for name in there}
