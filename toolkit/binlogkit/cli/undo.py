@@ -38,6 +38,7 @@ _DONE = {"undo": "undone", "redo": "redone"}
 
 def _script(arguments: dict[str, Any], title: str) -> int:
     from binlogkit import __version__
+    from binlogkit.log.filter_warnings import tables_not_met
     from binlogkit.reports.output import destination
     from binlogkit.reports.sql import Script, SqlOptions
 
@@ -70,6 +71,8 @@ def _script(arguments: dict[str, Any], title: str) -> int:
 
     def met(*, nothing: bool) -> int:
         if landing is not None:
+            for told in tables_not_met(landing.ledger.met, filters):
+                note(told)
             return gaps_of(landing.ledger.joined.gaps)
         assert log is not None
         return status_of(log, filters, nothing=nothing, notes=ENDS)
