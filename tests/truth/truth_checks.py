@@ -163,16 +163,16 @@ def _rows(
 
 def _agrees(row: dict[str, Any], other: dict[str, Any]) -> bool:
     return all(
-        (other[k] == v and type(other[k]) is type(v)) or _without_text(v) == other[k]
+        other[k] == (text := _without_text(v)) and type(other[k]) is type(text)
         for k, v in row.items()
     )
 
 
-def _without_text(value: Any) -> str | None:
+def _without_text(value: Any) -> Any:
     """What SELECT gives of bytes that are no text in their column's character set, as ASCII has it
-    (an ALTER may leave such): a question mark for each that is none."""
+    (an ALTER may leave such): a question mark for each that is none. Any other value stays."""
     if not isinstance(value, dict) or "undecodable" not in value:
-        return None
+        return value
     data = bytes.fromhex(value["undecodable"].removeprefix("0x"))
     return "".join(chr(byte) if byte < 0x80 else "?" for byte in data)
 
