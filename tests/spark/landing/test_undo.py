@@ -99,6 +99,18 @@ def test_filters_mean_the_same(filters: dict[str, Any], tmp_path: Path) -> None:
     assert made(landing, "redo", **filters) == made(log, "redo", **filters)
 
 
+def test_a_value_is_of_the_type_that_a_table_has(tmp_path: Path) -> None:
+    """One that fits a column of one table, and none of another's, is no error."""
+    case = golden.case("8.0-row-full", "ddl")
+    land(case.path, tmp_path)
+    landing, log = Landing(tmp_path), bk.open([str(one) for one in case.binlogs])
+    found, wanted = (made(one, where="a=x", despite_gaps=True) for one in (landing, log))
+    assert found == wanted and found[0] is not UsageError
+    for one in (landing, log):
+        error, why = made(one, where="b=x", despite_gaps=True)
+        assert error is UsageError and "b is int, compared with a number" in why
+
+
 def test_what_did_not_land_is_a_gap(tmp_path: Path) -> None:
     """Also of a table that foreign keys join with the chosen ones: its later changes may depend on
     them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,6 +81,14 @@ def renamed(
             parent = new if key.parent == old else key.parent
             found.append(replace(key, child=child, parent=parent))
     return list(dict.fromkeys(found))
+
+
+def connected(names: Iterable[TableId], pairs: Collection[tuple[TableId, TableId]]) -> set[TableId]:
+    """Tables, and all that the pairs join with them, directly or not."""
+    found = {*names}
+    while more := {name for pair in pairs if not found.isdisjoint(pair) for name in pair} - found:
+        found |= more
+    return found
 
 
 def still_there(boundaries: Iterable[Boundary]) -> Callable[[TableId], bool]:

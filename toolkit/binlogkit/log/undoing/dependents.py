@@ -224,12 +224,11 @@ class Others:
         self, keys: Iterable[Reference], changes: Sequence[pa.RecordBatch]
     ) -> set[TableId]:
         """The tables of changes, under all their names, and those that foreign keys connect."""
+        from binlogkit.analyses.references import connected
+
         pairs = [(key.child, key.parent) for key in keys]
         pairs += [(b.name, b.new_name) for b in self._renames if b.new_name]
-        found = {table_of(batch) for batch in changes if batch.num_rows}
-        while more := {n for p in pairs if not found.isdisjoint(p) for n in p} - found:
-            found |= more
-        return found
+        return connected((table_of(batch) for batch in changes if batch.num_rows), pairs)
 
     def _counted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The changes that were committed and not undone by ROLLBACK TO SAVEPOINT."""

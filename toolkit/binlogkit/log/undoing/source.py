@@ -72,6 +72,12 @@ class UndoSource(ABC):
     ) -> States:
         """The states of tables at some points; ``before``: see :class:`States`."""
 
+    def _of_one_history(self) -> set[str]:
+        """The sources of the changes. UsageError: they are several servers'."""
+        found = {s for c in self.changes for s in c.column("source").unique().to_pylist()}
+        self.logs.one_history(found, "the changes are")
+        return found
+
     def point(self, at: tuple[str, int] | None = None) -> Point:
         """A point of the logs, their end if None."""
         return Point(self.logs, {"at": at})
@@ -108,8 +114,7 @@ class LogSource(UndoSource):
         )
         read = (batch.batch for batch in log.read_batches(reading, wanted, views=views))
         self.changes = [_those(batch, whole) for batch in read]
-        sources = {s for c in self.changes for s in c.column("source").unique().to_pylist()}
-        log.one_history(sources, "the changes are")
+        sources = self._of_one_history()
         self.happened = _those(boundaries.finish(), whole)
         if not sources:  # rows that no event holds may come back
             sources = {s for s in self.happened["source"].unique().to_pylist() if s is not None}

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses.references import connected
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.frames.fields.field import to_table
@@ -75,8 +76,7 @@ class LandedSource(UndoSource):
             self._read[table_of(batch)].append(batch)
         self.transactions, self.statements = ledger.transactions, to_table([], STATEMENT)
         self._choose(transactions, filters)
-        changed = {s for c in self.changes for s in c.column("source").unique().to_pylist()}
-        ledger.one_history(changed, "the changes are")
+        self._of_one_history()
         versions = (file.server_version or "" for file in ledger.file_facts)
         self.version = max(versions, key=version_tuple, default="")
         self.gaps = (*ledger.gaps, *self._not_landed(joined))
@@ -114,10 +114,7 @@ class LandedSource(UndoSource):
             for one in (*told, *self.left)
             for key in one.foreign
         ]
-        found = {*names}
-        while more := {n for p in pairs if not found.isdisjoint(p) for n in p} - found:
-            found |= more
-        return found
+        return connected(names, pairs)
 
     def _check(self, names: Iterable[TableId]) -> None:
         """Errors for tables whose changes cannot be given whole."""
@@ -144,7 +141,7 @@ class LandedSource(UndoSource):
         self.happened = happened_to_tables(self._ledger)
         numbers = np.asarray(self.happened["tx"].fill_null(-1))
         happened = self.happened.filter(chosen.of(self.happened, numbers))
-        changes = [batch for one in self._read.values() for batch in self._wanted(chosen, one)]
+        changes = [*self._wanted(chosen, self.of_tables(None))]
         if self.by_transaction:
             touched = {tx for batch in changes for tx in batch["tx"].unique().to_pylist()}
             whole = transactions_of(touched, happened, self.boundaries, self.asked)
