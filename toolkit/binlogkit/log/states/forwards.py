@@ -145,7 +145,7 @@ class States:
                 self.reading = self._rows = reading or StateReading(
                     log, names, sources, bases, since
                 )
-            if since is None or since.taken_at == self._taken_at or not self.reading.boundaries:
+            if since is None or not since.moved(self._taken_at, self.reading.boundaries):
                 break
         self._first = first_after(log, since)
 

@@ -152,6 +152,11 @@ class Since:
             return self.place.at
         return self._last if (-1, 0) < self._last <= self._next else None
 
+    def moved(self, read: tuple[int, int] | None, boundaries: Iterable[Boundary]) -> bool:
+        """Whether statements on tables were read as if :attr:`taken_at` were another place."""
+        ends = [at for at in (read, self.taken_at) if at is not None and read != self.taken_at]
+        return any((self._files[b.file], b.pos) < max(ends) for b in boundaries if ends)
+
     @property
     def trusted(self) -> BasePosition | None:
         """The position, if it is one in the logs."""
