@@ -42,8 +42,8 @@ def completed(
     changes: Iterable[Change], table: Table, said: Sequence[tuple[int, Table | None]]
 ) -> Iterator[Change]:
     """The changes with all cells; ``said``: the tables that SELECT gave, with their positions."""
-    rows, waiting = dict[Key, Cells](), list(said)
-    for one in changes:
+    rows, waiting, changes = dict[Key, Cells](), list(said), list(changes)
+    for number, one in enumerate(changes):
         while waiting and waiting[0][0] <= one.pos:
             found = waiting.pop(0)[1]
             same = found is not None and found.create == table.create
@@ -53,8 +53,29 @@ def completed(
             before = {**rows.pop(key_of(before, table), {}), **before}
         if after is not None:
             after = {**(before or {}), **after}
+            if None in key_of(after, table):
+                after = {**_key_found(after, changes[number + 1 :], waiting, table), **after}
             rows[key_of(after, table)] = after
         yield Change(one.pos, before, after, one.later, one.undone, one.left)
+
+
+def _key_found(
+    row: Cells,
+    changes: Iterable[Change],
+    waiting: Iterable[tuple[int, Table | None]],
+    table: Table,
+) -> Cells:
+    """The key of a row that got DEFAULTs in it, which MINIMAL images do not log: by the first row
+    after it that has what is known of the key."""
+    known = {c: row[c] for c in table.primary_key if c in row}
+    images = (one.before for one in changes if one.before is not None)
+    kept = (
+        r for _, t in waiting if t is not None and t.create == table.create for r in t.records()
+    )
+    for found in (*images, *kept):
+        if known.items() <= found.items():
+            return {c: found[c] for c in table.primary_key}
+    return {}
 
 
 @dataclass(frozen=True, slots=True)

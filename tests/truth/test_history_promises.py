@@ -109,6 +109,9 @@ CASES: dict[str, tuple[str, list[Change], list[Row], bool]] = {
             ("no image has whole", [Change(1, None, {"id": 2, "w": 3}, False, False, True),
                                     _change(2, (2, 0, 3), None, "undone", later=False)],
              [(2, 0, 3), (2, 0, 7)]),
+            ("got its key by DEFAULT", [Change(1, None, {"v": 0, "w": 3}, False, False, True),
+                                        _change(2, (0, 0, 3), (3, 0, 3), "undone", later=False)],
+             [(0, 0, 3), (0, 0, 7)]),
         )
         for row, promised in zip(rows, (True, False), strict=True)
     },
