@@ -155,17 +155,28 @@ def prepared(statement: str) -> list[str]:
     """
     if statement.isascii() and statement.isprintable() and "\\" not in statement:
         return [statement]
+    before, after = PREPARED
+    return f"{before}{_hex(statement)}{after}".split(";\n")
+
+
+def _hex(statement: str) -> str:
     try:
-        stored = statement.encode("utf-8").hex().upper()
+        return statement.encode("utf-8").hex().upper()
     except UnicodeEncodeError as exc:
         raise UsageError("a name holds a lone surrogate, which no server's name does") from exc
-    before, after = PREPARED
-    return f"{before}{stored}{after}".split(";\n")
 
 
 def prepared_lines(statement: str) -> str:
     """The same as lines of a script."""
     return "".join(f"{part};\n" for part in prepared(statement))
+
+
+def chosen_lines(condition: str, statement: str, other: str) -> str:
+    """The lines of a script that run a statement if a condition holds, else the other."""
+    hexes = (_hex(one) for one in (statement, other))
+    first, second = (f"_utf8mb4 X'{one}'" for one in hexes)
+    chosen = f"SET @bk_sql = IF({condition}, {first}, {second})"
+    return f"{prepared_lines(chosen)}PREPARE bk_statement FROM @bk_sql;\nEXECUTE bk_statement;\n"
 
 
 #: The text around the hexadecimal of a prepared statement.

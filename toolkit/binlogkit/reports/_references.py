@@ -28,7 +28,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from binlogkit.constants import TableId
-from binlogkit.reports._literals import among, prepared_lines, quoted
+from binlogkit.reports._literals import among, chosen_lines, prepared_lines, quoted
 
 if TYPE_CHECKING:
     from binlogkit.analyses.references import Reference
@@ -81,18 +81,40 @@ def reference_lines(references: Iterable[Reference]) -> dict[str, str]:
         return {"saved": "", "checks": _SERVER, "before": "", "after": "", "restored": ""}
     before, after = "", ""
     for number, key in enumerate(keys, 1):
-        orphans = _orphans(key)
-        before += prepared_lines(f"SET @bk_orphans_{number} = {orphans}")
-        same = f"({orphans} <=> @bk_orphans_{number})"
-        after += prepared_lines(f"SET @bk_orphans = @bk_orphans + 1 - {same}")
+        counted, all_dangle = _orphans(key)
+        same = f"<=> @bk_orphans_{number})"
+        before += _if_there(
+            key, *(f"SET @bk_orphans_{number} = {orphans}" for orphans in (counted, all_dangle))
+        )
+        after += _if_there(
+            key,
+            *(
+                f"SET @bk_orphans = @bk_orphans + 1 - ({orphans} {same}"
+                for orphans in (counted, all_dangle)
+            ),
+        )
     return {
         "saved": _SAVED, "checks": _SCRIPT, "before": before, "after": after,
         "restored": _RESTORED,
     }  # fmt: skip
 
 
-def _orphans(key: Reference) -> str:
-    """The number of dangling references, and a checksum of them."""
+def _if_there(key: Reference, there: str, gone: str) -> str:
+    """The lines that run one statement if a key's parent has its columns, else the other: a table
+    may refer to one that never was, or was renamed before the log."""
+    if key.parent == key.child:
+        return prepared_lines(there)
+    names = [(*key.parent, column) for column in key.referenced]
+    return chosen_lines(
+        f"(SELECT COUNT(*) FROM information_schema.COLUMNS WHERE {among(_NAMES, names)}) = "
+        f"{len(names)}",
+        there,
+        gone,
+    )
+
+
+def _orphans(key: Reference) -> tuple[str, str]:
+    """The number of dangling references, and a checksum of them; the same without the parent."""
     child, parent = (".".join(map(quoted, name)) for name in (key.child, key.parent))
     columns = [f"bk_child.{quoted(column)}" for column in key.columns]
     pairs = [
@@ -101,11 +123,12 @@ def _orphans(key: Reference) -> str:
     ]
     values = ", ".join(f"HEX({column})" for column in columns)
     there = " AND ".join(f"{column} IS NOT NULL" for column in columns)
-    return (
+    every = (
         f"(SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CRC32(CONCAT_WS('/', {values})))) FROM {child} "
-        f"AS bk_child WHERE {there} AND NOT EXISTS (SELECT 1 FROM {parent} AS bk_parent WHERE "
-        f"{' AND '.join(pairs)}))"
+        f"AS bk_child WHERE {there}"
     )
+    found = f"EXISTS (SELECT 1 FROM {parent} AS bk_parent WHERE {' AND '.join(pairs)})"
+    return f"{every} AND NOT {found})", f"{every})"
 
 
 def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, minded: bool) -> str:
