@@ -10,7 +10,7 @@ import pyarrow as pa
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.cascades import Cascaded, Cause
 from binlogkit.analyses.references import Reference
-from binlogkit.analyses.undoing.followed import STAYED, Followed
+from binlogkit.analyses.undoing.followed import NONE_FOLLOWED, STAYED, Followed
 from binlogkit.rows.schema import ForeignKey
 
 CHILD, PARENT = ("shop", "c"), ("shop", "p")
@@ -30,9 +30,10 @@ def happened(seq: int, action: str, name: tuple[str, str], **more: Any) -> Bound
 
 def test_as_many_as_followed_each_change() -> None:
     done = [cascaded(3, 2), cascaded(3, 1), cascaded(7, 4), cascaded(8, 0, stayed=True)]
-    found = Followed.of([*done, cascaded(8, 1)], [KEY], [])
-    assert found.by(KEY, np.array([3, 5, 7, 8])).tolist() == [3, 0, 4, STAYED]
-    assert len(found.along) == 5
+    done += [cascaded(8, 1), *(cascaded(9, 0, stayed=True),) * 2]
+    found = Followed.of(done, [KEY], [])
+    assert found.by(KEY, np.array([3, 5, 7, 8, 9])).tolist() == [3, 0, 4, STAYED, NONE_FOLLOWED]
+    assert len(found.along) == 7
     assert not found.left
 
 

@@ -67,6 +67,14 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (PARENT, CHILD.format(""), "INSERT INTO p VALUES (1)"),
         (*ORPHAN, "UPDATE p SET id = 5"),
     ),
+    "an orphan and a parent that got its key, ON UPDATE CASCADE": (
+        (PARENT, CHILD.format(" ON UPDATE CASCADE"), "INSERT INTO p VALUES (1)"),
+        (*ORPHAN, "UPDATE p SET id = 5"),
+    ),
+    "an orphan that got the key to which it refers": (
+        (SELF.format("", " ON DELETE SET NULL ON UPDATE CASCADE"),),
+        (OFF, "INSERT INTO s VALUES (1, 5, 0)", "UPDATE s SET id = 5", ON),
+    ),
     "an orphan that came and went": (
         (PARENT, CHILD.format("")), (*ORPHAN, "UPDATE c SET up = NULL", "DELETE FROM c"),
     ),

@@ -17,7 +17,7 @@ from binlogkit.analyses.point_in_time.conversion import LOST, defined_field
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing._later_ddl import Fate
 from binlogkit.analyses.undoing.blocked import Blocked
-from binlogkit.analyses.undoing.followed import STAYED, Followed
+from binlogkit.analyses.undoing.followed import Followed
 from binlogkit.analyses.undoing.plans import (
     ERROR_VALUE,
     KEPT,
@@ -192,7 +192,7 @@ class Planner:
         told = draft.struck(self.referring, self.followed, seqs)
         struck = [(key, rows & ~free) for key, rows in told]
         for key, rows in struck:
-            if key.rows == STAYED:
+            if key.rows < 0:
                 child = printable(".".join(key.child))
                 reasons.add(
                     rows, f"rows of {child} may have had its value before, and would change along"

@@ -21,9 +21,9 @@ from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.constants import TableId
 from binlogkit.errors import printable
 
-#: A count for changes before which other rows may have had the parent's new key: these would go
-#: back, too.
-STAYED = -1
+#: Counts for changes before which other rows may have had the parent's new key: these would go
+#: back, too. Some rows followed, or none did.
+STAYED, NONE_FOLLOWED = -1, -2
 TEXT_WRITES = "a later statement that is logged as text may have written them"
 _NONE: Integers = np.zeros(0, np.int64)
 _Key = tuple[TableId, tuple[str, ...]]
@@ -65,9 +65,13 @@ class Followed:
                 lost |= dict.fromkeys(one.seqs.tolist(), reason)
             elif key is not None:
                 along.append(one)
-                told = counts.setdefault((key.child, key.columns), {})
-                stayed = one.stayed or told.get(seq) == STAYED
-                told[seq] = STAYED if stayed else told.get(seq, 0) + len(one.seqs)
+                of_key = counts.setdefault((key.child, key.columns), {})
+                so_far = of_key.get(seq, 0)
+                some = len(one.seqs) > 0 or so_far not in (0, NONE_FOLLOWED)
+                if one.stayed or so_far < 0:
+                    of_key[seq] = STAYED if some else NONE_FOLLOWED
+                else:
+                    of_key[seq] = so_far + len(one.seqs)
             elif fate.refused is None:
                 left.append(one)
         return cls(counts, along, left, lost, unsure)
@@ -77,9 +81,10 @@ class Followed:
         return pa.array(map(self.lost.get, seqs.tolist()), pa.string())
 
     def by(self, key: Reference, seqs: Integers) -> Integers:
-        """How many rows followed changes of a parent, or :data:`STAYED`."""
-        told = self.counts.get((key.child, key.columns), {})
-        return np.array([told.get(seq, 0) for seq in seqs.tolist()], np.int64)
+        """How many rows followed changes of a parent, or :data:`STAYED`, or
+        :data:`NONE_FOLLOWED`."""
+        of_key = self.counts.get((key.child, key.columns), {})
+        return np.array([of_key.get(seq, 0) for seq in seqs.tolist()], np.int64)
 
 
 def later_names(boundaries: Sequence[Boundary]) -> Callable[[Cascaded], TableId]:

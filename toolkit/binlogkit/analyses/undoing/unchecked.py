@@ -24,7 +24,7 @@ from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.references import Reference, still_there
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
-from binlogkit.analyses.undoing.followed import Followed
+from binlogkit.analyses.undoing.followed import NONE_FOLLOWED, Followed
 from binlogkit.constants import TableId
 from binlogkit.frames.schema import table_of
 from binlogkit.frames.text_columns import Mask
@@ -166,7 +166,7 @@ class Unchecked:
             if made.kind == "update" and not check.written:
                 found = followed.by(check.key, made.seqs)
                 stays = check.key.on_update == NO_ACTION  # none would follow, if any did
-                alone = (found == 0) & ~np.isin(made.seqs, followed.unsure)
+                alone = np.isin(found, (0, NONE_FOLLOWED)) & ~np.isin(made.seqs, followed.unsure)
                 hit &= ~touched | alone | (stays & (found < 0))
         each = [(c, hit & touched & ~nulls(cells)) for c, touched, cells, *_ in sides]
         return [(check, rows) for check, rows in each if rows.any()]
