@@ -379,3 +379,58 @@ def test_a_key_that_the_log_lacks_changes_a_row_before_its_statement(
     unknown = "foreign keys that are not in the log act on these statements"
     assert verdict.startswith(f"rolled back: {unknown}: lacking.s.f")
     assert story.run("SELECT * FROM s ORDER BY id") == [(3, 5), (5, None)]
+
+
+_UNKEYED = "ALTER TABLE s DROP PRIMARY KEY"
+_TAKEN = "INSERT INTO s VALUES (1, 5, 4)"
+
+
+@pytest.mark.parametrize(
+    ("later", "wanted"),
+    [
+        ([_UNKEYED, _TAKEN, "UPDATE s SET v = 7 WHERE w = 2"], None),
+        ([_UNKEYED, "UPDATE s SET v = 7 WHERE w = 2", _TAKEN], None),
+        ([_UNKEYED, "DELETE FROM s WHERE w = 2", _TAKEN], None),
+        ([_UNKEYED, _TAKEN], "committed"),
+        (["DROP INDEX `PRIMARY` ON s", _TAKEN], "committed"),
+        ([f"{_UNKEYED}, ADD PRIMARY KEY (w)", _TAKEN], "committed"),
+        ([f"{_UNKEYED}, ADD UNIQUE KEY (id)"], "committed"),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.sampled(9, 42)
+@pytest.mark.gate(3)
+def test_a_row_whose_key_others_may_have_since(
+    server: Server, later: list[str], wanted: str | None, known: bool, tmp_path: Path
+) -> None:
+    """It is found by its whole image, or by another key: another row has its key's value now. Be
+    the key known by CREATE TABLE, or by the table maps."""
+    story = Story(server, tmp_path, "unkeyed")
+    story.run("CREATE TABLE s (id INT, v INT, w INT NOT NULL, PRIMARY KEY (id))",
+              "INSERT INTO s VALUES (1, NULL, 2)")  # fmt: skip
+    if not known and not server.version.startswith("5.7"):
+        story.run("SET GLOBAL binlog_row_metadata = FULL", "FLUSH BINARY LOGS")
+        story.name = server.binlog_names()[-1]
+    story.mark()
+    story.run("UPDATE s SET v = 5")
+    stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
+    story.run(*later)
+    rows = sorted(story.run("SELECT * FROM s"), key=repr)
+    verdict = str(story.undo(stop_position=stop)[-1])
+    assert verdict.startswith(wanted or "nothing to commit: 1 change was refused")
+    back = [(1, None, 2) if row == (1, 5, 2) else row for row in rows]
+    assert sorted(story.run("SELECT * FROM s"), key=repr) == sorted(back, key=repr)
+
+
+def test_equal_rows_that_differ_in_a_column_since(server: Server, tmp_path: Path) -> None:
+    """Nothing shows which of them it was."""
+    story = Story(server, tmp_path, "alike")
+    for number, (column, wanted) in enumerate((
+        ("n INT AUTO_INCREMENT PRIMARY KEY", "rolled back: not every statement changed exactly"),
+        ("n INT DEFAULT 5", "committed"),
+    )):  # fmt: skip
+        table = f"t{number}"
+        story.run(f"CREATE TABLE {table} (v INT)", f"INSERT INTO {table} VALUES (1)")
+        story.mark()
+        story.run(f"INSERT INTO {table} VALUES (1)", f"ALTER TABLE {table} ADD {column}")
+        assert wanted in str(story.undo()[-1])

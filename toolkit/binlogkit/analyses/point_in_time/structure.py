@@ -29,7 +29,8 @@ class Alteration:
     by their new names, that are recomputed; ``added``: by name;
     ``mode``: the session's sql_mode, None if not known; ``moment``: when it was executed;
     ``unchecked``: whether with foreign_key_checks off; ``foreign``: the foreign keys that were
-    added; ``unforeign``: the names of dropped ones, in small letters.
+    added; ``unforeign``: the names of dropped ones, in small letters; ``unkeyed``: whether the
+    primary key is dropped.
     """
 
     renamed: dict[str, str] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class Alteration:
     unchecked: bool = False
     foreign: Sequence[ForeignKey] = ()
     unforeign: frozenset[str] = frozenset()
+    unkeyed: bool = False
 
     @property
     def harmless(self) -> bool:
@@ -86,12 +88,15 @@ def alteration(
     session = Session(mode=SqlMode(sql_mode or 0), explicit_timestamp=False)
     try:
         reader = read(statement, session)
-        if reader.peek().word in ("CREATE", "DROP"):  # INDEX: no row changes
+        if reader.accept("DROP", "INDEX"):  # no row changes
+            return Alteration(unkeyed=reader.identifier().lower() == "primary")
+        if reader.peek().word in ("CREATE", "DROP"):
             return Alteration()
         parsed = alter_table(reader)
     except SchemaError:
         return None
     result = Alteration(mode=None if sql_mode is None else session.mode)
+    result.unkeyed = "primary" in parsed.dropped_keys
     result.foreign, result.unforeign = parsed.added.foreign, frozenset(parsed.dropped_foreign)
     old_columns, new_columns = _by_name(before), _by_name(after)
     pairs = dict(parsed.renamed) | {c.old: c.spec.name for c in parsed.changes if c.old is not None}

@@ -22,7 +22,7 @@ from binlogkit.analyses.point_in_time.defaults import added_value
 from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.constants import TableId
 from binlogkit.frames.schema import table_of
-from binlogkit.rows.schema import ColumnDefinition
+from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 
 _SEQ = attrgetter("seq")
 _GONE = {
@@ -55,7 +55,8 @@ class Fate:
     those names, cannot be written or compared; ``dropped``: the dropped ones; ``refused``: why
     nothing in the table can be; ``written``: where a statement logged as text wrote it; ``added``:
     the values of earlier rows in columns added since; ``generated``: those that became generated
-    columns (True), or are none any more (False).
+    columns (True), or are none any more (False); ``definition``: what the last ALTER TABLE made of
+    it, as far as the log says; ``unkeyed``: whether one dropped its primary key since.
     """
 
     name: TableId
@@ -66,6 +67,8 @@ class Fate:
     written: str | None = None
     added: dict[str, Added] = field(default_factory=dict)
     generated: dict[str, bool] = field(default_factory=dict)
+    definition: TableDefinition | None = None
+    unkeyed: bool = False
 
     def take(self, boundary: Boundary) -> None:
         """Apply the table's next boundary."""
@@ -75,6 +78,8 @@ class Fate:
                 self.name = boundary.new_name
         elif boundary.action == "alter" and boundary.alteration is not None:
             self._alter(boundary.alteration, place)
+            self.definition = boundary.definition
+            self.unkeyed |= boundary.alteration.unkeyed
         elif boundary.deletes_all:
             self.refused = f"{_GONE['truncate']} {place}"
         elif boundary.action == "statement_write" and not boundary.moves_rows:

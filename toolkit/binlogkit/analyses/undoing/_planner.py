@@ -35,6 +35,7 @@ from binlogkit.errors import UsageError, printable
 from binlogkit.frames.schema import OPS, beyond_ascii, table_of
 from binlogkit.frames.text_columns import Mask, Part, separated
 from binlogkit.rows.ddl.keys import NO_ACTION
+from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import Supposition
 
 _INEXACT = ("float", "double", "json")
@@ -64,7 +65,24 @@ class Facts:
     def since(self, fate: Fate) -> Facts:
         """The facts of the table as later DDL left it."""
         came = {column for column, now in fate.generated.items() if now}
-        return replace(self, generated=self.generated - fate.generated.keys() | came)
+        generated = self.generated - fate.generated.keys() | came
+        return replace(self, generated=generated, key=self._key_since(fate))
+
+    def _key_since(self, fate: Fate) -> tuple[str, ...]:
+        """The columns that identify a row in the end: of the key that it had, if that still does;
+        else of another; none, if there is no other or the changes do not have its columns."""
+        now = fate.definition
+        if now is None:
+            return () if fate.unkeyed else self.key
+        partial = {place for place, _ in now.partial_keys}
+        keys = enumerate([now.primary_key, *now.unique_keys], -1)
+        unique = [{*map(str.lower, key)} for place, key in keys if key and place not in partial]
+        own = {*map(str.lower, self.key)}
+        if not own or any(key <= own for key in unique):
+            return self.key
+        names = {name.lower(): name for name in self.kinds}
+        key = [names.get(name.lower(), "") for name in key_of(now)[0]]
+        return tuple(key) if all(key) else ()
 
     @classmethod
     def of(cls, schema: pa.Schema, key: Sequence[str] | None) -> Facts:
@@ -207,7 +225,7 @@ class Planner:
             reasons.add(self.blocked.along(batch), "a change that belongs to it is refused")
         there = reasons.none()
         left = there & _any(draft.left_out.values(), every)
-        limit_one = there & (not self.facts.key)
+        limit_one = there & (not self.facts.key and draft.alike)
         notes, keeps = Reasons(no_texts(len(every))), Reasons(no_texts(len(every)))
         notes.add(left, "not compared: ", *_names(draft.left_out))
         held = there | draft.whole
@@ -242,7 +260,8 @@ class _Draft:
     them are found by their keys alone; ``left_out``: what no condition compares; ``unlabelled``:
     ENUM columns without an empty label, in which an empty text is the error value; ``filled``:
     columns that take no NULL; ``stamps``:
-    columns added since, with ON UPDATE CURRENT_TIMESTAMP. Of the mode merge: ``left``: the cells
+    columns added since, with ON UPDATE CURRENT_TIMESTAMP; ``alike``: whether rows that are equal in
+    what is compared are equal in all columns. Of the mode merge: ``left``: the cells
     that later changes left, which are not written; ``kept``: those of them that the change set;
     ``auto``: the rows in which it set others of them; ``whole``: those in which it set no others.
     """
@@ -259,6 +278,7 @@ class _Draft:
     left_out: dict[str, Mask] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
     stamps: Sequence[str] = ()
+    alike: bool = True
     unlabelled: Container[str] = ()
     filled: Container[str] = ()
     left: Mapping[str, Mask] = field(default_factory=dict)
@@ -299,20 +319,30 @@ class _Draft:
             self.reasons.add(_any(standing, self.every), reason)
 
     def fill_added(self, fate: Fate) -> None:
-        """Give restored rows the values that they would have in columns added since."""
-        self.stamps = [name for name, told in fate.added.items() if told.column.on_update_now]
-        for name, told in fate.added.items() if self.kind == "insert" else ():
-            if told.column.generated or told.column.auto_increment:
+        """Give restored rows the values that they would have in columns added since; rows without a
+        key are found by these, too."""
+        self.stamps = [name for name, now in fate.added.items() if now.column.on_update_now]
+        for name, now in fate.added.items():
+            if now.column.generated or (self.kind != "insert" and self.facts.key):
                 continue
-            if told.value is LOST:
+            if self.kind == "insert" and now.column.auto_increment:
+                continue
+            if now.column.auto_increment or now.value is LOST:
+                self.alike = False
                 why = f"column {name} was added later, and what the row would have in it is not"
-                self.reasons.add(self.every, f"{why} known {told.place}")
+                if self.kind == "insert":
+                    self.reasons.add(self.every, f"{why} known {now.place}")
                 continue
-            cells = constant_cells(defined_field(replace(told.column, name=name)), told.value,
+            cells = constant_cells(defined_field(replace(now.column, name=name)), now.value,
                                    len(self.every))  # fmt: skip
             kind = (cells.field.metadata or {})[b"binlogkit:kind"].decode()
             self.facts = replace(self.facts, kinds={**self.facts.kinds, name: kind})
-            self.new, self.set[name] = {**self.new, name: cells}, self.every
+            if self.kind == "insert":
+                self.new, self.set[name] = {**self.new, name: cells}, self.every
+            elif _not_comparable(cells, kind).any():
+                self.alike = False
+            else:
+                self.old, self.where[name] = {**self.old, name: cells}, self.every
 
     def refuse_unsure(self) -> None:
         """Refuse statements that would differ if a column had another character set."""

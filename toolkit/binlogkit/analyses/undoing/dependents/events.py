@@ -138,6 +138,26 @@ class TableChanges:
         return found
 
     @cached_property
+    def partial(self) -> Flags:
+        """Which images lack a cell of a column that the table had then: first those before all
+        changes, then those after them."""
+        found: Flags = _along(
+            (
+                reduce(
+                    np.logical_or,
+                    (c.missing for n, c in cells.items() if n not in part.generated),
+                    np.zeros(part.batch.num_rows, bool),
+                )
+                for side in ("before", "after")
+                for part in self.parts
+                for cells in [getattr(part, side)]
+            ),
+            bool,
+        )
+        there: Flags = np.concatenate([self.was, self.now])
+        return there & found
+
+    @cached_property
     def links(self) -> Integers:
         """For each change the one that left its row as this one found it; itself if none did."""
         before, after = (

@@ -40,13 +40,8 @@ class Gathered:
         first, places = 0, []
         for name, found in by_name.items():
             parts = _in_order(found)
-            last = parts[-1].schema
-            named = key_columns(last)
-            there = {field.name for field in last.field("after").type}
-            key = tuple(named) if set(named) <= there else ()
-            events = TableChanges(
-                name, key, tuple(known.get(name, ())), [*map(ChangedCells.of, parts)], first
-            )
+            cells = [*map(ChangedCells.of, parts)]
+            events = TableChanges(name, _key(parts), tuple(known.get(name, ())), cells, first)
             self.tables[name] = events
             first += events.size
             places += [part.select([*PLACE, BELOW]) for part in parts]
@@ -60,6 +55,15 @@ class Gathered:
     def size(self) -> int:
         """How many changes."""
         return len(self.seq)
+
+
+def _key(parts: Sequence[pa.RecordBatch]) -> tuple[str, ...]:
+    """The columns that identified a row all the time: those of all keys that the table had. None if
+    it had no key at some time, or lost a column of one."""
+    keys = [key_columns(part.schema) for part in parts]
+    found = tuple(dict.fromkeys(name for key in keys for name in key))
+    there = {field.name for field in parts[-1].schema.field("after").type}
+    return found if all(keys) and there.issuperset(found) else ()
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -92,7 +96,7 @@ def _in_order(batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
     """A table's changes in log order, in parts with the same columns."""
     alike: list[list[pa.RecordBatch]] = []
     for batch in batches:
-        same = (one for one in alike if one[0].schema.equals(batch.schema))
+        same = (one for one in alike if one[0].schema.equals(batch.schema, check_metadata=True))
         group = next(same, None)
         if group is None:
             alike.append([batch])

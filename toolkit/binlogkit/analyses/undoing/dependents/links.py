@@ -130,7 +130,7 @@ def _matched(
 
 def _unknown(
     maybe: int, order: Integers, number: Integers, source: Flags, target: Flags, lacks: Flags,
-    some: Flags, columns: Sequence[str], by: Sequence[str],
+    some: Flags, columns: Sequence[str] | None = None, by: Sequence[str] | None = None,
 ) -> Iterator[Links]:  # fmt: skip
     """Places that may depend on any before them, since one of the two values is not known.
 
@@ -251,9 +251,14 @@ def of_equal_rows(events: TableChanges, chosen: Flags, *, complete: bool) -> Ite
     size = events.size
     columns = [joined([events.cells(s, n) for s in ("before", "after")]) for n in events.columns]
     codes, at = exact_codes(columns), np.arange(2 * size)
-    which = np.flatnonzero(np.concatenate([events.was, events.now]))
+    there, lacks = np.concatenate([events.was, events.now]), events.partial
     gives = at >= size
     order = 2 * (at % size) + gives
+    every = np.ones(2 * size, bool)
+    yield from _unknown(
+        SAME_ROW, order, events.first + at % size, there & gives, there & ~gives, lacks, every
+    )
+    which = np.flatnonzero(there & ~lacks)
     which = which[np.lexsort((order[which], codes[which]))]
     if not len(which):
         return
