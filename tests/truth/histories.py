@@ -362,7 +362,12 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         logged = code == _DUPLICATE and "'a." in error.args[1]
         column = _OF_COLUMN.search(error.args[1])
         elsewhere = column is not None and f"`{column[1]}`" not in line
-        if code == _OWN_TABLE or deleting or known or history.triggers() and (logged or elsewhere):
+        if (
+            code == _OWN_TABLE
+            or deleting
+            or known
+            or (history.triggers() and (logged or elsewhere))
+        ):
             notes[f"{name}: a trigger that no statement passes, the application's neither"] += 1
             return
         notes[f"{name}: the server's error {code}"] += 1
