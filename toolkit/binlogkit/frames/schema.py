@@ -138,6 +138,18 @@ def key_columns(schema: pa.Schema) -> list[str]:
     return found
 
 
+def shared_key(schemas: Sequence[pa.Schema]) -> tuple[str, ...]:
+    """The columns that identify a row in all of some versions of a table: those of all their keys;
+    none if one of them has no key, or says nothing of one."""
+    keys = [key_columns(schema) for schema in schemas]
+    return tuple(dict.fromkeys(name for key in keys for name in key)) if all(keys) else ()
+
+
+def with_key(schema: pa.Schema, key: Sequence[str]) -> pa.Schema:
+    """The schema with another key."""
+    return schema.with_metadata({**schema.metadata, b"binlogkit:key": json.dumps(key).encode()})
+
+
 def table_of(batch: pa.RecordBatch) -> TableId:
     """The database and the table of a batch of changes, which has some."""
     return batch["db"][0].as_py(), batch["table"][0].as_py()

@@ -16,7 +16,7 @@ from binlogkit.frames.fields.ledger import COLUMN
 from binlogkit.frames.fields.rows import BATCH, ROW
 from binlogkit.frames.matching import changed_columns
 from binlogkit.frames.projection import rearranged
-from binlogkit.frames.schema import batch_schema
+from binlogkit.frames.schema import batch_schema, shared_key, with_key
 from binlogkit.frames.text_columns import LARGE
 from binlogkit.rows.schema import Column, Origin, TableSchema
 
@@ -147,8 +147,10 @@ def united_schema(schemas: Sequence[pa.Schema], table: str) -> pa.Schema:
         listed = ", ".join(sorted(".".join(json.loads(n)) for n in names))
         raise SchemaError(f"{table} names several tables: {listed}")
     if all(schema.equals(schemas[0]) for schema in schemas):
-        return schemas[0]
-    return batch_schema(_united_fields(schemas, table), schemas[-1].metadata)
+        found = schemas[-1]
+    else:
+        found = batch_schema(_united_fields(schemas, table), schemas[-1].metadata)
+    return with_key(found, shared_key(schemas))
 
 
 def _united_fields(schemas: Sequence[pa.Schema], table: str) -> list[pa.Field]:

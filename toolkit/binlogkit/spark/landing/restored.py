@@ -18,9 +18,10 @@ from binlogkit.constants import TableId
 from binlogkit.frames.fields.rows import PROVENANCE
 from binlogkit.frames.flat_cells import flat_name, raw_of, states_of
 from binlogkit.frames.flat_states import cast_to
-from binlogkit.frames.schema import OPS, batch_schema
+from binlogkit.frames.schema import OPS, batch_schema, with_key
 from binlogkit.frames.tables import united
 from binlogkit.rows.filters import written_table_name
+from binlogkit.rows.resolve import key_of
 from binlogkit.spark.landing.numbering import PLACES, Numbering, Places, places_of
 from binlogkit.spark.masks import Masks
 from binlogkit.spark.splits.changelog import SEQUENCE_BYTES
@@ -114,7 +115,8 @@ class Restored:
         fields = [defined_field(column) for column in definition.columns]
         if not {*self._rows.column_names}.issuperset(flat_name(field.name) for field in fields):
             return None
-        return batch_schema(fields, self._versions[0].schema.metadata)
+        schema = batch_schema(fields, self._versions[0].schema.metadata)
+        return with_key(schema, key_of(definition)[0])
 
     def table(
         self,

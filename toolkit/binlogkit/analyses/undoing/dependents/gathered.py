@@ -11,7 +11,7 @@ import pyarrow as pa
 from binlogkit.analyses.point_in_time.codes import Integers, runs
 from binlogkit.analyses.undoing.dependents.events import ChangedCells, TableChanges
 from binlogkit.constants import TableId
-from binlogkit.frames.schema import common_types, key_columns, table_of
+from binlogkit.frames.schema import common_types, shared_key, table_of
 from binlogkit.rows.schema import TableDefinition
 
 #: What is kept of changes besides their images.
@@ -58,12 +58,10 @@ class Gathered:
 
 
 def _key(parts: Sequence[pa.RecordBatch]) -> tuple[str, ...]:
-    """The columns that identified a row all the time: those of all keys that the table had. None if
-    it had no key at some time, or lost a column of one."""
-    keys = [key_columns(part.schema) for part in parts]
-    found = tuple(dict.fromkeys(name for key in keys for name in key))
+    """The columns that identified a row all the time; none if one of them is gone."""
+    found = shared_key([part.schema for part in parts])
     there = {field.name for field in parts[-1].schema.field("after").type}
-    return found if all(keys) and there.issuperset(found) else ()
+    return found if there.issuperset(found) else ()
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
