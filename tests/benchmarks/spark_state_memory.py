@@ -62,7 +62,7 @@ def main() -> None:
     state = replay(whole, key=[given.key], table=tuple(given.table.split(".", 1)))
     assert state.folded is not None
     seconds = time.monotonic() - begun
-    told = f"{changes:,} changes, {state.folded.told.rows:,} rows, {seconds:.0f} s"
+    told = f"{changes:,} changes, {state.folded.result.rows:,} rows, {seconds:.0f} s"
     print(f"{told}; the driver: {peak() - idle:.0f} MB beyond {idle:.0f} MB", flush=True)
     spark.stop()
 

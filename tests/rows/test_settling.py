@@ -90,7 +90,7 @@ def test_a_statement_where_nothing_is_open(
 ) -> None:
     told = Told()
     settled = told.add(T.QUERY_EVENT, query(sql))
-    assert settled is not None and settled.told is not None
+    assert settled is not None and settled.transaction is not None
     assert (settled.number, settled.kind) == (0, kind)
     (record,) = told.records()
     assert OUTCOMES[record["outcome"]] == outcome
@@ -125,8 +125,8 @@ def test_a_statement_behind_a_gtid_ends_with_itself() -> None:
     told = Told()
     told.add(T.GTID_LOG_EVENT, gtid(5), looks=False)
     settled = told.add(T.QUERY_EVENT, query("DROP TABLE t"))
-    assert settled is not None and settled.told is not None
-    assert (settled.told.statements, settled.told.first_query) == (1, "DROP TABLE t")
+    assert settled is not None and settled.transaction is not None
+    assert (settled.transaction.statements, settled.transaction.first_query) == (1, "DROP TABLE t")
     assert told.scanner.open_transaction is None
 
 
@@ -134,9 +134,17 @@ def test_a_statement_behind_a_gtid_ends_with_itself() -> None:
 def test_xa_prepare(one_phase: bool) -> None:
     told = Told()
     settled = told.add(T.QUERY_EVENT, query("XA START X'61',X'',1"))
-    assert settled is not None and settled.told is not None and settled.told.xa == "X'61',X'',1"
+    assert (
+        settled is not None
+        and settled.transaction is not None
+        and settled.transaction.xa == "X'61',X'',1"
+    )
     settled = told.add(T.XA_PREPARE_LOG_EVENT, xa_prepare(one_phase))
-    assert settled is not None and settled.told is not None and settled.told.xa == "X'61',X'',1"
+    assert (
+        settled is not None
+        and settled.transaction is not None
+        and settled.transaction.xa == "X'61',X'',1"
+    )
     expected = Outcome.COMMITTED if one_phase else Outcome.PREPARED
     assert OUTCOMES[told.records()[0]["outcome"]] == expected
 

@@ -74,4 +74,7 @@ def equal(found: State[Any], wanted: State[pa.Table]) -> None:
     assert found.definition == wanted.definition
     unknown = sum(len(one.flatten()) for one in wanted.rows["unknown"].chunks)
     assert found.folded is not None
-    assert (found.folded.told.rows, found.folded.told.unknown) == (wanted.rows.num_rows, unknown)
+    assert (found.folded.result.rows, found.folded.result.unknown) == (
+        wanted.rows.num_rows,
+        unknown,
+    )

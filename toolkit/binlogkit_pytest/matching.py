@@ -46,14 +46,14 @@ def _plain(value: str) -> str:
 
 def _column_type(case: GoldenCase, value: str) -> bool:
     wanted = " ".join(value.lower().split())
-    return any(wanted in forms(told) for told in _column_types(case))
+    return any(wanted in forms(text) for text in _column_types(case))
 
 
 def forms(column_type: str) -> set[str]:
     """What a COLUMN_TYPE is called: ``int(10) unsigned`` is also int unsigned and int."""
-    told = column_type.lower()
-    short = _BRACKETS.sub("", told)
-    return {told, short, short.partition(" ")[0]}
+    lowered = column_type.lower()
+    short = _BRACKETS.sub("", lowered)
+    return {lowered, short, short.partition(" ")[0]}
 
 
 @cache

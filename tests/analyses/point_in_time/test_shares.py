@@ -108,7 +108,7 @@ def same(changes: pa.Table, how: dict[str, Any]) -> bool:
     assert shown(found.rows, found.definition) == shown(expected, wanted.definition)
     assert found.findings.to_pylist() == wanted.findings.to_pylist()
     assert (found.determined, found.definition) == (wanted.determined, wanted.definition)
-    assert found.folded.told.rows == wanted.rows.num_rows
+    assert found.folded.result.rows == wanted.rows.num_rows
     return bool(found.folded.divided)
 
 

@@ -67,11 +67,11 @@ def test_a_body_is_read_as_its_own_log_says() -> None:
     (part,) = parts_of(bk.open(LOG).carriers)
     records = [definition_record(said) for said in part.said]
     bodies = Bodies()
-    known = [body for _, body in bodies.told(records)]
+    known = [body for _, body in bodies.of_log(records)]
     assert known == [said.body for said in part.said]
     assert any(isinstance(body, TableMap) for body in known)
     lengths = bytearray(records[0]["body"])
     lengths[_LENGTHS + EventType.TABLE_MAP_EVENT - 1] = 6  # as up to 5.1.4: ids of 4 bytes
     with pytest.raises(DamageError):
-        list(bodies.told([records[0] | {"body": bytes(lengths)}, *records[1:]]))
-    assert [body for _, body in bodies.told(records)] == known
+        list(bodies.of_log([records[0] | {"body": bytes(lengths)}, *records[1:]]))
+    assert [body for _, body in bodies.of_log(records)] == known

@@ -336,25 +336,25 @@ A_TABLE = "CREATE TABLE IF NOT EXISTS t (x INT)"
     "before, sql, acted, columns, supposed",
     [
         ((), A_TABLE, Acted.AS_KNOWN, ["x"], False),
-        ((), A_TABLE, Acted.UNTOLD, ["x"], True),
+        ((), A_TABLE, Acted.UNKNOWN, ["x"], True),
         ((), A_TABLE, Acted.YES, ["x"], False),
         ((), A_TABLE, Acted.NO, [], False),
         ((), A_TABLE + " ENGINE=MyISAM", Acted.NO, ["x"], True),
         ((), A_TABLE + " START TRANSACTION", Acted.NO, ["x"], False),
-        (("CREATE TABLE t (a INT)",), A_TABLE, Acted.UNTOLD, ["a"], False),
+        (("CREATE TABLE t (a INT)",), A_TABLE, Acted.UNKNOWN, ["a"], False),
         (("CREATE TABLE t (a INT)",), A_TABLE, Acted.YES, ["x"], False),
-        (("ALTER TABLE t nonsense",), A_TABLE, Acted.UNTOLD, [], False),
-        (("DROP TABLE IF EXISTS t",), A_TABLE, Acted.UNTOLD, ["x"], False),
-        (("RENAME TABLE t TO u",), A_TABLE, Acted.UNTOLD, ["x"], False),
-        (("RENAME TABLE u TO t",), A_TABLE, Acted.UNTOLD, [], False),
-        (("CREATE DATABASE d",), A_TABLE, Acted.UNTOLD, ["x"], False),
-        (("DROP DATABASE d",), A_TABLE, Acted.UNTOLD, ["x"], False),
-        (("CREATE DATABASE e",), A_TABLE, Acted.UNTOLD, ["x"], True),
-        (("CREATE DATABASE d", "RENAME TABLE e.t TO t"), A_TABLE, Acted.UNTOLD, [], False),
-        (("DROP TABLE t", "DROP DATABASE d \x00"), A_TABLE, Acted.UNTOLD, ["x"], True),
-        (("CREATE TABLE m (x INT)",), "CREATE TABLE IF NOT EXISTS t LIKE m", Acted.UNTOLD, ["x"],
+        (("ALTER TABLE t nonsense",), A_TABLE, Acted.UNKNOWN, [], False),
+        (("DROP TABLE IF EXISTS t",), A_TABLE, Acted.UNKNOWN, ["x"], False),
+        (("RENAME TABLE t TO u",), A_TABLE, Acted.UNKNOWN, ["x"], False),
+        (("RENAME TABLE u TO t",), A_TABLE, Acted.UNKNOWN, [], False),
+        (("CREATE DATABASE d",), A_TABLE, Acted.UNKNOWN, ["x"], False),
+        (("DROP DATABASE d",), A_TABLE, Acted.UNKNOWN, ["x"], False),
+        (("CREATE DATABASE e",), A_TABLE, Acted.UNKNOWN, ["x"], True),
+        (("CREATE DATABASE d", "RENAME TABLE e.t TO t"), A_TABLE, Acted.UNKNOWN, [], False),
+        (("DROP TABLE t", "DROP DATABASE d \x00"), A_TABLE, Acted.UNKNOWN, ["x"], True),
+        (("CREATE TABLE m (x INT)",), "CREATE TABLE IF NOT EXISTS t LIKE m", Acted.UNKNOWN, ["x"],
          True),
-        ((), "CREATE TABLE IF NOT EXISTS t SELECT 1 x", Acted.UNTOLD, [], False),
+        ((), "CREATE TABLE IF NOT EXISTS t SELECT 1 x", Acted.UNKNOWN, [], False),
         (("CREATE TABLE t (a INT)",), "CREATE TABLE IF NOT EXISTS t SELECT 1 x", Acted.AS_KNOWN,
          ["a"], False),
     ],
@@ -372,7 +372,7 @@ def test_whether_if_not_exists_made_a_table(
 
 def test_a_supposition_lasts_until_the_table_is_made_anew() -> None:
     tables = later()
-    tables.apply(A_TABLE, default_db="d", acted=Acted.UNTOLD, place="log at 4")
+    tables.apply(A_TABLE, default_db="d", acted=Acted.UNKNOWN, place="log at 4")
     for sql in ("ALTER TABLE t ADD y INT", "RENAME TABLE t TO u", "CREATE TABLE v LIKE u"):
         tables.apply(sql, default_db="d")
     found = [tables.table("d", name) for name in ("u", "v")]
@@ -390,13 +390,13 @@ def test_a_supposition_lasts_until_the_table_is_made_anew() -> None:
     "before, acted, charset",
     [
         ((), Acted.AS_KNOWN, "latin1"),
-        ((), Acted.UNTOLD, None),
+        ((), Acted.UNKNOWN, None),
         ((), Acted.YES, "latin1"),
         ((), Acted.NO, None),
-        (("DROP DATABASE d",), Acted.UNTOLD, "latin1"),
-        (("CREATE DATABASE d CHARACTER SET koi8r",), Acted.UNTOLD, "koi8r"),
+        (("DROP DATABASE d",), Acted.UNKNOWN, "latin1"),
+        (("CREATE DATABASE d CHARACTER SET koi8r",), Acted.UNKNOWN, "koi8r"),
         (("CREATE DATABASE d CHARACTER SET koi8r",), Acted.YES, "latin1"),
-        (("CREATE TABLE d.x (a INT)",), Acted.UNTOLD, None),
+        (("CREATE TABLE d.x (a INT)",), Acted.UNKNOWN, None),
     ],
 )
 def test_whether_if_not_exists_made_a_database(

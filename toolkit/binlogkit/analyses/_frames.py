@@ -219,8 +219,8 @@ def canonical_schema(frame: Any) -> pa.Schema:
 
     schema = to_arrow_schema(frame.schema, timezone="UTC")
     for image in ("before", "after"):
-        told = {one.name: one.metadata for one in frame.schema[image].dataType}
-        children = [_canonical(one, told[one.name] or {}) for one in schema.field(image).type]
+        metadata = {one.name: one.metadata for one in frame.schema[image].dataType}
+        children = [_canonical(one, metadata[one.name] or {}) for one in schema.field(image).type]
         at = schema.get_field_index(image)
         schema = schema.set(at, pa.field(image, pa.struct(children)))
     return schema

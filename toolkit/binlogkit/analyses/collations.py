@@ -98,9 +98,9 @@ def folded(texts: Any, collation: str | None) -> FoldedTexts:
     if exact.all():
         return FoldedTexts(equal, equal, exact, ~every)
     encoded = texts.combine_chunks().dictionary_encode()
-    told = [_perhaps(text, name) for text in encoded.dictionary.to_pylist()]
-    perhaps = pa.array([one or "" for one in told], texts.type).take(encoded.indices)
-    opened = pa.array([one is None for one in told], pa.bool_()).take(encoded.indices)
+    answers = [_perhaps(text, name) for text in encoded.dictionary.to_pylist()]
+    perhaps = pa.array([one or "" for one in answers], texts.type).take(encoded.indices)
+    opened = pa.array([one is None for one in answers], pa.bool_()).take(encoded.indices)
     openings = np.asarray(opened.fill_null(False))
     return FoldedTexts(equal, pa.chunked_array([perhaps]), exact, openings)
 

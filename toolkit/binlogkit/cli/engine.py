@@ -24,7 +24,7 @@ SPARK_BYTES = 4 << 30
 
 def engine_options(*engines: str) -> Callable[[Any], Any]:
     """``--engine``, by default the first of ``engines``, and ``--master``."""
-    told = {
+    texts = {
         "auto": f"auto: this process below {SPARK_BYTES >> 30} GiB of new logs, else Spark",
         "local": "local: this process",
         "spark": "spark: Spark's tasks",
@@ -35,7 +35,7 @@ def engine_options(*engines: str) -> Callable[[Any], Any]:
             type=click.Choice(engines),
             default=engines[0],
             show_default=True,
-            help=f"{'; '.join(told[engine] for engine in engines)}.",
+            help=f"{'; '.join(texts[engine] for engine in engines)}.",
         ),
         click.option(
             "--master",

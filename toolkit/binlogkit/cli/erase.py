@@ -54,15 +54,15 @@ def command(
     done = erase(landing, asked, ledger=ledger, target_options=pairs_of(target_options))
     for table, count in sorted(done.rows.items()):
         now = done.current[table]
-        told = f"{count} images of changes and {now} current rows erased"
-        note(f"{table}: {told if count or now else 'no such row'}")
+        words = f"{count} images of changes and {now} current rows erased"
+        note(f"{table}: {words if count or now else 'no such row'}")
     if done.statements:
-        told = "lost their statement (_query): it changed the erased ones, or has a text of them"
-        note(f"{done.statements} rows that stay {told}")
+        words = "lost their statement (_query): it changed the erased ones, or has a text of them"
+        note(f"{done.statements} rows that stay {words}")
     if is_url(landing):
         note("a bucket that keeps versions of its objects still has them: end these there")
-    for told in done.told:
-        complain(told)
+    for words in done.told:
+        complain(words)
     return FINDINGS if done.told else WELL
 
 

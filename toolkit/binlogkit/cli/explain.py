@@ -60,8 +60,8 @@ def command(**arguments: Any) -> int:
     output, at = output_of(arguments), arguments.pop("at")
     log = _opened(arguments)
     page.find(log)
-    told = _Told()
-    walks = told.watching(explanations(log, list(at) or None))
+    watched = _Watched()
+    walks = watched.watching(explanations(log, list(at) or None))
     if page.path is not None:
         shown = (masked(walk, page.shows) for walk in walks) if page.masked else walks
         write_html(page.path, Explanation(tuple(shown)).html(), "explanation")
@@ -72,7 +72,7 @@ def command(**arguments: Any) -> int:
     else:
         records = (record for walk in walks for record in explain_records(walk))
         write_records(records, output, declared=EXPLAIN, view=VIEW)
-    return told.status(log)
+    return watched.status(log)
 
 
 def _opened(arguments: dict[str, Any]) -> Log:
@@ -89,7 +89,7 @@ def _opened(arguments: dict[str, Any]) -> Log:
     return log
 
 
-class _Told:
+class _Watched:
     """What is wrong with the events that went by."""
 
     def __init__(self) -> None:

@@ -32,10 +32,10 @@ def command(out: str, **arguments: Any) -> int:
     kept = Index(out)
     log, storage = open_stored(arguments)
     spark = spark_of(arguments, log.carriers, lambda: kept.unknown(log.carriers))
-    told = index_logs(spark, log.carriers, out, storage)
-    note(f"{told.knew} logs known, {told.read} read")
-    for file, reason in told.left.items():
+    indexed = index_logs(spark, log.carriers, out, storage)
+    note(f"{indexed.knew} logs known, {indexed.read} read")
+    for file, reason in indexed.left.items():
         complain(f"{file} is not kept: {reason}")
-    for file, damage in told.damaged.items():
+    for file, damage in indexed.damaged.items():
         complain(f"{file} is damaged at {damage}")
-    return FINDINGS if told.left or told.damaged else WELL
+    return FINDINGS if indexed.left or indexed.damaged else WELL

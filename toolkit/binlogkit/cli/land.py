@@ -114,8 +114,8 @@ def command(
     doubtful = [one for one in arrived.current if not one.determined]
     for one in doubtful:
         why = one.reason or ", ".join(sorted({f["finding"] for f in one.findings}))
-        told = "has no current state" if one.how == "refused" else "is not determined"
-        complain(f"{one.table} {told}: {why}")
+        problem = "has no current state" if one.how == "refused" else "is not determined"
+        complain(f"{one.table} {problem}: {why}")
     for gtid in arrived.missing:
         complain(f"the changes of {gtid}, prepared in a log that is gone, cannot land")
     for file, reason in arrived.updated.left.items():

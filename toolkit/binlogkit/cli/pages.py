@@ -123,8 +123,8 @@ class Page:
         assert self.path is not None
         if self.masks is not None:
             count = len(self.masks.masks)
-            told = f"{count} column{'s' * (count != 1)}, and all statements"
-            report = replace(report, facts=[*report.facts, ("masked", told)])
+            text = f"{count} column{'s' * (count != 1)}, and all statements"
+            report = replace(report, facts=[*report.facts, ("masked", text)])
         write_html(self.path, render(report), what)
 
 

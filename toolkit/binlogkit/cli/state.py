@@ -80,15 +80,15 @@ def command(**arguments: Any) -> int:
         whole = chain(first, passing)
         write_states(((state.table, state.batches()) for state in whole), output)
     if states.last is not None:
-        names = {name for told in states.told for name in told.names}
+        names = {name for notes in states.notes for name in notes.names}
         met = status_of(log, notes=ENDS, concerns=states.last.reach.concerns, tables=names)
     else:
         met = status_of(log, notes=ENDS)
         note("the log names no table that may be there at the point")
     note_index(log)
-    for told in states.told:
-        told.tell()
-    return met if all(told.determined for told in states.told) else FINDINGS
+    for notes in states.notes:
+        notes.tell()
+    return met if all(notes.determined for notes in states.notes) else FINDINGS
 
 
 def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, Any]) -> int:
@@ -116,16 +116,16 @@ def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, A
 
 
 class _States:
-    """States as they pass; ``told``: what to report of each, ``last``: one of them."""
+    """States as they pass; ``notes``: what to report of each, ``last``: one of them."""
 
     def __init__(self, states: Iterable[TableState]) -> None:
         self._states = states
-        self.told: list[StateNotes] = []
+        self.notes: list[StateNotes] = []
         self.last: TableState | None = None
 
     def __iter__(self) -> Iterator[TableState]:
         for state in self._states:
-            self.told.append(StateNotes(written_table_name(*state.table), state))
+            self.notes.append(StateNotes(written_table_name(*state.table), state))
             self.last = state
             yield state
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WELL, FINDINGS, UNREADABLE = 0, 1, 2
 ENDS = ("begins_later", "in_use", "no_format_description", "not_closed")  # of logs
 _LOG = logging.getLogger(__name__)
-_TOLD = ("damage", "rows_without_map", "zeros_at_end")  # as damage, with what it may have cost
+_DAMAGES = ("damage", "rows_without_map", "zeros_at_end")  # as damage, with what it may have cost
 
 
 def complain(text: str) -> None:
@@ -84,7 +84,7 @@ def status_of(
         (complain if damage in damages else note)(str(damage))
     for loss in log.losses if losses else ():
         complain(str(loss))
-    gaps = [g for g in log.gaps if g.code not in _TOLD and concerns(g.file, g.pos)]
+    gaps = [g for g in log.gaps if g.code not in _DAMAGES and concerns(g.file, g.pos)]
     _complain_of(gaps)
     asked = Filters.build(**(filters or {}))
     problems = [
@@ -113,8 +113,8 @@ def status_of(
     if filters:
         from binlogkit.log.filter_warnings import unmet
 
-        for told in unmet(log, filters, nothing=nothing):
-            note(told)
+        for warning in unmet(log, filters, nothing=nothing):
+            note(warning)
     if log.undecodable:
         cells = "cell" if log.undecodable == 1 else "cells"
         complain(f"{log.undecodable} {cells} could not be decoded")

@@ -167,8 +167,8 @@ def _with_header_length(error: DamageError, raw: RawEvent) -> DamageError:
     """The error; where headers are longer than every server's, that this may be what is wrong."""
     if raw.header.length <= HEADER_LENGTH:
         return error
-    told = f"the format description says that headers have {raw.header.length} bytes"
-    return type(error)(error.file, error.offset, f"{error.reason}; {told}", error.field)
+    text = f"the format description says that headers have {raw.header.length} bytes"
+    return type(error)(error.file, error.offset, f"{error.reason}; {text}", error.field)
 
 
 def with_final_code(raw: RawEvent, context: ParseContext) -> RawEvent:

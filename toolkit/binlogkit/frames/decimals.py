@@ -22,7 +22,7 @@ from pandas.api.extensions import ExtensionDtype, no_default
 
 from binlogkit.frames.arrow_types import DECIMAL256_DIGITS, decimal_type
 
-_TOLD_APART = 1 << 53  # integers up to here are doubles
+_EXACT_DOUBLE = 1 << 53  # integers up to here are doubles
 _ALL_DIGITS = 1000  # more than Arrow has
 _EXACT = ("add", "sub", "mul")
 _ADDED: dict[str, Callable[[Any, Any], Any]] = {
@@ -113,10 +113,10 @@ class DecimalArray(pd.arrays.ArrowExtensionArray):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return self.to_numpy(dtype=dtype)
 
-    def _told_apart(self) -> bool:
+    def _distinguishes(self) -> bool:
         """Whether no two different values are the same double."""
         most = pc.max(pc.abs(self._pa_array)).as_py()
-        if most is None or most.scaleb(self._pa_array.type.scale) < _TOLD_APART:
+        if most is None or most.scaleb(self._pa_array.type.scale) < _EXACT_DOUBLE:
             return True
         values = self._pa_array.unique()
         return bool(pc.count_distinct(values.cast(pa.float64())).as_py() == len(values.drop_null()))
@@ -125,7 +125,7 @@ class DecimalArray(pd.arrays.ArrowExtensionArray):
         self, dtype: Any = None, copy: bool = False, na_value: Any = no_default
     ) -> np.ndarray[Any, Any]:
         """The values as floats, or as Decimal objects; by default see above."""
-        wanted = np.dtype(float if self._told_apart() else object) if dtype is None else dtype
+        wanted = np.dtype(float if self._distinguishes() else object) if dtype is None else dtype
         if np.dtype(wanted).kind != "f":
             return super().to_numpy(dtype=wanted, copy=copy, na_value=na_value)
         values: np.ndarray[Any, Any] = self._pa_array.cast(pa.float64()).to_numpy().astype(wanted)

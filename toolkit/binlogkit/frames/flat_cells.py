@@ -72,8 +72,8 @@ def states_of(cells: pa.ListArray, image: pa.StructArray) -> tuple[pa.Array, pa.
     states[row, column] = _CODES[np.asarray(pc.index_in(flat.field("state"), _WORDS))]
     at, place = np.repeat(odd, states.shape[1]), pa.array(states.ravel())
     stored = pa.table({"at": odd[row], "column": column} | {n: flat.field(n) for n in _KEPT})
-    told = stored.filter(pc.or_(stored["bytes"].is_valid(), stored["text"].is_valid()))
-    return _lists(at, place, len(cells), pa.list_(pa.uint8())), told
+    forms = stored.filter(pc.or_(stored["bytes"].is_valid(), stored["text"].is_valid()))
+    return _lists(at, place, len(cells), pa.list_(pa.uint8())), forms
 
 
 def raw_of(stored: Sequence[pa.Table], size: int, kind: pa.DataType) -> pa.ListArray:
@@ -109,8 +109,8 @@ def cells_of(rows: pa.Table, called: Mapping[str, str], kind: pa.DataType) -> pa
     names = [*called]
     states = np.zeros((len(rows), len(names)), np.uint8)
     own = rows["value_state"].combine_chunks()
-    told = np.flatnonzero(np.asarray(own.is_valid()))
-    states[told] = np.asarray(own.flatten()).reshape(len(told), len(names))
+    there = np.flatnonzero(np.asarray(own.is_valid()))
+    states[there] = np.asarray(own.flatten()).reshape(len(there), len(names))
     lacking = rows["unknown"].combine_chunks()
     column = pc.index_in(lacking.flatten(), pa.array(names, pa.string()))
     states[np.asarray(pc.list_parent_indices(lacking)), column] = CellState.NOT_IN_IMAGE

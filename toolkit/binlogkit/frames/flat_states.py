@@ -104,7 +104,7 @@ def _rows(batch: pa.RecordBatch | pa.Table, fields: Sequence[pa.Field]) -> pa.Re
         else pa.nulls(size, pa.struct([]))
     )
     cells = _one(batch.column(CELLS)) if special else pa.nulls(size, CELLS_TYPE)
-    states, told = states_of(cells, values)
+    states, forms = states_of(cells, values)
     flat = np.array(states.flatten(), np.uint8)
     flat[flat == CellState.JSON_DIFF] = CellState.NOT_IN_IMAGE  # of a value that is not known
     absent = np.flatnonzero(flat == CellState.NOT_IN_IMAGE)
@@ -115,7 +115,7 @@ def _rows(batch: pa.RecordBatch | pa.Table, fields: Sequence[pa.Field]) -> pa.Re
     unknown = lists(odd[absent // count], which, np.zeros(size, np.bool_))
     states = pa.ListArray.from_arrays(states.offsets, pa.array(flat), mask=states.is_null())
     raw = raw_of(
-        [told.append_column("image", pa.repeat(_AFTER, len(told)))], size, arrow_type("raw")
+        [forms.append_column("image", pa.repeat(_AFTER, len(forms)))], size, arrow_type("raw")
     )
     columns = {"values": values, "unknown": unknown, "value_state": states, "raw": raw}
     return pa.RecordBatch.from_pydict(columns)

@@ -34,7 +34,7 @@ def with_texts(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
         for name, cells in _special_cells(batch).items():
             _put(texts, name, cells)
     for own in [f.name for f in schema if f.type == CELLS_TYPE and f.name.endswith(CELLS)]:
-        for name, cells in _told_cells(batch.column(own)).items():
+        for name, cells in _cells_by_name(batch.column(own)).items():
             _put(texts, f"{own.removesuffix(CELLS)}{name}", cells)
         if own in texts:
             texts[own] = _as_json(batch.column(own))
@@ -71,7 +71,7 @@ def _put(texts: dict[str, pa.Array], name: str, cells: Mapping[int, str]) -> Non
         texts[name] = pa.array(there, pa.large_string())
 
 
-def _told_cells(rows: pa.ListArray) -> dict[str, dict[int, str]]:
+def _cells_by_name(rows: pa.ListArray) -> dict[str, dict[int, str]]:
     """By column, the texts of the rows whose cell has no Arrow value."""
     found = defaultdict[str, dict[int, str]](dict)
     no_value = STATES[CellState.NO_ARROW_VALUE]

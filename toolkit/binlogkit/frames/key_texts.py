@@ -50,13 +50,13 @@ def _cells(batch: pa.RecordBatch, image: str, column: int) -> pa.Array:
     odd = pc.equal(state, int(CellState.NO_ARROW_VALUE))
     if pc.any(odd).as_py():
         own = (_IMAGES.index(image), column)
-        told = [
+        texts_of_odd = [
             json.dumps(as_written(cell["text"]) or cell["text"])  # a date that no calendar has
             for cells in batch["raw"].filter(odd).to_pylist()
             for cell in cells
             if (cell["image"], cell["column"]) == own
         ]
-        texts = pc.replace_with_mask(texts, odd, pa.array(told, pa.string()))
+        texts = pc.replace_with_mask(texts, odd, pa.array(texts_of_odd, pa.string()))
     absent = pc.equal(state, int(CellState.NOT_IN_IMAGE))
     if image == "before" or not pc.any(absent).as_py():
         return texts
@@ -106,8 +106,8 @@ def _asked(field: pa.Field, value: Any) -> str | None:
         written = as_written(value) if kind in ("date", "datetime", "timestamp") else None
         if written is not None:
             return json.dumps(written)
-        told = f"{field.name} is {facts.get('mysql_type', '')}, compared with {exc}"
-        raise UsageError(printable(f"{field.name}={value}: {told}")) from None
+        why = f"{field.name} is {facts.get('mysql_type', '')}, compared with {exc}"
+        raise UsageError(printable(f"{field.name}={value}: {why}")) from None
     own = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     if scalar.type != own and kind != "set":
         return None  # not representable in the column

@@ -209,13 +209,15 @@ class _Odd:
         }
 
 
-def _corrected(found: pa.Array, told: dict[int, bool]) -> pa.Array:
+def _corrected(found: pa.Array, answers: dict[int, bool]) -> pa.Array:
     """The answers of some rows in place of those found."""
-    if not told:
+    if not answers:
         return found
     mask = np.zeros(len(found), bool)
-    mask[list(told)] = True
-    return pc.replace_with_mask(found, pa.array(mask), pa.array([told[r] for r in sorted(told)]))
+    mask[list(answers)] = True
+    return pc.replace_with_mask(
+        found, pa.array(mask), pa.array([answers[r] for r in sorted(answers)])
+    )
 
 
 @dataclass

@@ -116,8 +116,8 @@ def _chosen(reading: Reading, matching: Matcher | None, window: Batches) -> Batc
 
 def _unsure(schema: TableSchema, batch: pa.RecordBatch) -> Iterator[Supposition]:
     """What is supposed of values whose character set, or sign, is unknown."""
-    told = (origin for c in schema.columns for origin in (c.charset_origin, c.sign_origin))
-    if Origin.ASSUMED not in told:
+    origins = (origin for c in schema.columns for origin in (c.charset_origin, c.sign_origin))
+    if Origin.ASSUMED not in origins:
         return
     for image in ("before", "after"):
         yield from supposed_of(schema.name, batch[image])

@@ -87,14 +87,14 @@ class RowCounts:
             if not rows:
                 continue
             if self._keys is None:
-                told = builder.take()[1]
+                taken_runs = builder.take()[1]
             else:
                 from binlogkit.frames.kernel_columns import TakenBuffers
 
                 taken = TakenBuffers(schema, builder)
-                told = taken.runs
+                taken_runs = taken.runs
                 self._keys.take(taken)
-            runs = np.frombuffer(told.tobytes(), _RUN)
+            runs = np.frombuffer(taken_runs.tobytes(), _RUN)
             events = (runs["seq"] >> SEQ_SHIFT) - stretch.ordinal
             np.add.at(counts, events, np.diff(runs["first"], append=rows))
 

@@ -177,7 +177,9 @@ class Parts:
         share.size += size
         whole = last == len(stretch.entries)
         damages = [
-            told for told in window.damages if told[0] >= first and (whole or told[0] < last)
+            damage
+            for damage in window.damages
+            if damage[0] >= first and (whole or damage[0] < last)
         ]
         return SharePart(window, rows, last, size, builders, damages, self.borrow)
 

@@ -157,9 +157,9 @@ class Boundaries:
         here = [item for item in here if wanted is None or wanted[item.i]]
         numbers = np.array([item.number for item in here], np.int64)
         names = ("gtid", "commit_timestamp")
-        told = zip(here, *(self._known.of_events(n, numbers) for n in names), strict=True)
+        looked = zip(here, *(self._known.of_events(n, numbers) for n in names), strict=True)
         made: list[tuple[int, Record]] = []
-        for item, gtid, commit in told:
+        for item, gtid, commit in looked:
             facts: Record = {"source": window.source, "gtid": gtid, "commit_timestamp": commit}
             seq = stretch.ordinal + item.i << SEQ_SHIFT
             changes = [c.in_small_letters() if self.folded else c for c in item.changes]
@@ -197,11 +197,11 @@ def _boundaries(item: Looked, changes: Sequence[TableChange], seq: int) -> Itera
     """What an event does to tables, but for its transaction's facts; ``seq``: its place."""
     raw, body = item.event.raw, item.event.body
     text = body.query if isinstance(body, (Query, ExecuteLoadQuery)) else ""
-    told: Record = {
+    facts: Record = {
         "file": raw.file, "pos": raw.pos, "end_pos": raw.end_pos, "inner": raw.inner,
         "tx": None if item.number < 0 else item.number, "timestamp": raw.header.timestamp,
     }  # fmt: skip
-    return boundary_records(told, seq, changes, text, sql_mode_of(item.event))
+    return boundary_records(facts, seq, changes, text, sql_mode_of(item.event))
 
 
 def sql_mode_of(event: Event) -> int | None:
@@ -214,13 +214,13 @@ def sql_mode_of(event: Event) -> int | None:
 
 
 def boundary_records(
-    told: Record, seq: int, changes: Sequence[TableChange], statement: str, sql_mode: int | None
+    facts: Record, seq: int, changes: Sequence[TableChange], statement: str, sql_mode: int | None
 ) -> Iterator[Record]:
-    """The boundaries that an event makes: ``told`` of the event and its transaction, each with what
-    a change does; ``seq``: of the first."""
+    """The boundaries that an event makes: ``facts`` of the event and its transaction, each with
+    what a change does; ``seq``: of the first."""
     for i, change in enumerate(changes):
         known = change.definition
-        yield told | {
+        yield facts | {
             "seq": seq + i, "db": change.db, "table": change.table,
             "action": change.action, "new_db": change.new_db, "new_table": change.new_table,
             "columns": None if known is None else tuple(c.name for c in known.columns),

@@ -52,22 +52,22 @@ def those(transactions: pa.Table, numbers: Iterable[int | None]) -> pa.Table:
 
 
 @dataclass(slots=True)
-class _Told:
+class _Facts:
     """What Python alone knows of a transaction (see rows/transactions.py)."""
 
     known: Transaction
     first_query: tuple[int, str] | None = None  # and where it stands
 
-    def add(self, told: Transaction, at: int) -> None:
+    def add(self, facts: Transaction, at: int) -> None:
         """Take the facts of one event."""
         known = self.known
         for name in _FACTS:
-            value = getattr(told, name)
+            value = getattr(facts, name)
             if value is not None:
                 setattr(known, name, value)
         for name in ("statements", "dml_statements", "row_events"):
-            setattr(known, name, getattr(known, name) + getattr(told, name))
-        self.add_query(told.first_query, at)
+            setattr(known, name, getattr(known, name) + getattr(facts, name))
+        self.add_query(facts.first_query, at)
 
     def add_query(self, query: str | None, at: int) -> None:
         """Take the text of a statement."""
@@ -115,7 +115,7 @@ class Transactions:
         self._sources: list[tuple[int, str]] = []
         self._repeated: set[int] = set()
         self._end_files: dict[int, str] = {}
-        self._told: dict[int, _Told] = {}
+        self._facts: dict[int, _Facts] = {}
         self._prepared = Prepared()
         self._decisions: dict[int, Decision] = {}
         self._tables = _Pairs()
@@ -130,12 +130,12 @@ class Transactions:
         self._decisions |= {n: decision for n, _, decision in self._prepared.take(window)}
         at = 0 if window.stretch is None else window.stretch.ordinal
         for item in window.looked:
-            if item.told is not None and item.number >= 0:
-                told = self._told_of(item.number)
-                told.add(item.told, at + item.i)
+            if item.transaction is not None and item.number >= 0:
+                facts = self._facts_of(item.number)
+                facts.add(item.transaction, at + item.i)
                 if isinstance(item.event.body, Gtid):
-                    told.known.gtid = item.event.body.gtid
-                for name in item.told.tables:
+                    facts.known.gtid = item.event.body.gtid
+                for name in item.transaction.tables:
                     table = self._tables.number(name)
                     self._tables.add(np.array([item.number]), np.array([table]))
         if window.stretch is not None:
@@ -144,8 +144,8 @@ class Transactions:
             if rows is not None:
                 self._take_counts(window.stretch.entries, rows)
 
-    def _told_of(self, number: int) -> _Told:
-        return self._told.setdefault(number, _Told(Transaction(number)))
+    def _facts_of(self, number: int) -> _Facts:
+        return self._facts.setdefault(number, _Facts(Transaction(number)))
 
     def _take_records(self, window: Window) -> None:
         records, file = window.transactions, window.carrier.name
@@ -188,9 +188,9 @@ class Transactions:
         found = found[(entries["tx"][found] >= 0) & ~bad]
         _, firsts = np.unique(entries["tx"][found], return_index=True)
         for i in found[firsts].tolist():
-            told = self._told_of(int(entries["tx"][i]))
-            if told.first_query is None or told.first_query[0] > stretch.ordinal + i:
-                told.add_query(stretch.query(i), stretch.ordinal + i)
+            facts = self._facts_of(int(entries["tx"][i]))
+            if facts.first_query is None or facts.first_query[0] > stretch.ordinal + i:
+                facts.add_query(stretch.query(i), stretch.ordinal + i)
 
     def _take_counts(self, entries: np.ndarray[Any, Any], rows: np.ndarray[Any, Any]) -> None:
         here = np.flatnonzero(ROWS_EVENTS[entries["type"]] & (rows > 0) & (entries["tx"] >= 0))
@@ -242,13 +242,13 @@ class Transactions:
     ) -> dict[str, Any]:
         count, own, has = len(records), records["number"], records["has"]
         counts = self._sums(records)
-        told = self._told
+        facts = self._facts
         outcomes = text_array([str(outcome) for outcome in OUTCOMES])
         row_events = records["row_events"].copy()
         dml = np.zeros(count, np.int64)
         statements = np.zeros(count, np.int64)
         first = int(own[0]) if count else 0
-        for number, item in told.items():
+        for number, item in facts.items():
             row_events[number - first] += item.known.row_events
             dml[number - first] = item.known.dml_statements
             statements[number - first] = item.known.statements
@@ -264,7 +264,7 @@ class Transactions:
         outcome = records["outcome"].astype(np.int32)
         for number, (how, _, _) in resolved.items():
             outcome[number - first] = OUTCOMES.index(how)
-        queries = {n: t.first_query[1] for n, t in told.items() if t.first_query is not None}
+        queries = {n: t.first_query[1] for n, t in facts.items() if t.first_query is not None}
         columns: dict[str, Any] = {name: numbers(records[name]) for name in _STORED}
         columns |= {name: numbers(records[name], there=has & bit) for name, bit in _WHERE.items()}
         columns |= {f"{op}s": numbers(counts[:, i]) for i, op in enumerate(OPS)}
@@ -274,7 +274,7 @@ class Transactions:
             "file": _names(self._files, own),
             "end_file": _patched(_names(self._files, own), own, self._end_files),
             "gtid": _texts(gtid_array(records), has & GTID),
-            "xa": _sparse(own, {n: t.known.xa for n, t in told.items()}, pa.string()),
+            "xa": _sparse(own, {n: t.known.xa for n, t in facts.items()}, pa.string()),
             "original_commit_timestamp": numbers(records["original_timestamp"], there=has & COMMIT),
             "outcome": outcomes.take(numbers(outcome)),
             "resolved_file": _sparse(own, {n: r[1] for n, r in resolved.items()}, pa.string()),
@@ -287,7 +287,7 @@ class Transactions:
             "first_query": _sparse(own, queries, pa.string()),
         }
         for name in ("gtid", *_OF_GTID):
-            found = {n: getattr(t.known, name) for n, t in told.items()}
+            found = {n: getattr(t.known, name) for n, t in facts.items()}
             columns[name] = _patched(columns[name], own, found)
         return columns
 

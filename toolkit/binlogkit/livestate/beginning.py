@@ -139,10 +139,10 @@ def _chosen(names: Iterable[TableName], there: Iterable[TableId]) -> list[TableI
     for one in names:
         mine = [name for name in known if one(*name)]
         if len(mine) != 1:
-            told = written_table_name(one.db or "", one.table) if one.db else one.table
+            written = written_table_name(one.db or "", one.table) if one.db else one.table
             listed = ", ".join(written_table_name(*n) for n in mine)
-            raise UsageError(f"{told}: name the database ({listed})" if mine else
-                             f"there is no table {told}")  # fmt: skip
+            raise UsageError(f"{written}: name the database ({listed})" if mine else
+                             f"there is no table {written}")  # fmt: skip
         found += mine
     return found
 

@@ -96,8 +96,8 @@ class Queries:
                 rows = fold.settled().table
                 found[name] = TouchedTable(rows, rows, None, fold.definition)
             else:
-                told = change.before, change.after, change.deltas
-                found[name] = TouchedTable(*told, fold.definition)
+                images = change.before, change.after, change.deltas
+                found[name] = TouchedTable(*images, fold.definition)
         return found
 
     def take(self, changes: Mapping[TableId, TableStep], moment: Any, missing: Missing) -> None:
@@ -133,13 +133,13 @@ class Queries:
                 plan = compiled(sql, self._definitions(), recompute=True)
             except UsageError as error:
                 return [str(error)]
-            told = described(plan)
-            return [f"{told} (with recompute=True)" if plan.anew else told]
+            text = described(plan)
+            return [f"{text} (with recompute=True)" if plan.anew else text]
         found = []
         for view in self._views.values() if sql is None else [self._views[sql]]:
             assert view.plan is not None
-            told = described(view.plan) if view.error is None else f"not kept: {view.error}"
-            found.append(f"{view.name}: {told}")
+            text = described(view.plan) if view.error is None else f"not kept: {view.error}"
+            found.append(f"{view.name}: {text}")
         return found
 
 
@@ -148,16 +148,16 @@ def described(plan: QueryPlan) -> str:
     names = ", ".join(".".join(name) for name in plan.reads)
     if plan.anew:
         return f"{plan.anew}; calculated anew from {names} when it is read after a change"
-    told = [f"kept by changes of {names}"]
+    texts = [f"kept by changes of {names}"]
     if len(plan.tables) > 1:
-        told.append("each joined with the others' rows before or after the step")
+        texts.append("each joined with the others' rows before or after the step")
     if plan.group is not None:
         kinds = sorted({o.how for o in plan.outputs} - {"value", "made"})
         each = f"; of each group {', '.join(kinds)} are kept" if kinds else ""
-        told.append(f"folded into {'one row' if plan.one_row else 'groups'}{each}")
+        texts.append(f"folded into {'one row' if plan.one_row else 'groups'}{each}")
     if plan.limit is not None:
-        told.append("all rows are kept, and the first ones shown")
+        texts.append("all rows are kept, and the first ones shown")
     guards = sum(len(joined.guards) for joined in plan.tables)
     if guards:
-        told.append("it stops at a text that its collation compares by more than letters")
-    return "; ".join(told)
+        texts.append("it stops at a text that its collation compares by more than letters")
+    return "; ".join(texts)

@@ -32,12 +32,12 @@ def state_of(name: TableId, shown: Shown, moment: Moment, assumes: tuple[str, ..
     from binlogkit.log.states.assembled import assembled
     from binlogkit.log.states.doubts import doubt
 
-    told, doubts, rows, key = shown.definition, shown.doubts, shown.rows, shown.key
-    columns = None if told is None else tuple(column.name for column in told.columns)
+    definition, doubts, rows, key = shown.definition, shown.doubts, shown.rows, shown.key
+    columns = None if definition is None else tuple(column.name for column in definition.columns)
     wanted = None if columns is None else [c for c in columns if c in rows.fields]
     found = state_table(rows, wanted if len(rows) else None, key)
-    if not len(rows) and told is not None:
-        empty = no_rows(told)
+    if not len(rows) and definition is not None:
+        empty = no_rows(definition)
         found = pa.table(
             {n: empty[n] if n in empty.column_names else found[n] for n in found.column_names}
         )
@@ -55,7 +55,7 @@ def state_of(name: TableId, shown: Shown, moment: Moment, assumes: tuple[str, ..
         assumes=assumes,
         reach=reach,
         place=(position, moment.gtids or None),
-        definition=told,
+        definition=definition,
     )
 
 

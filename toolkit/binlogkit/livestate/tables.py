@@ -180,8 +180,10 @@ class LiveTables:
         self._bases = frozenset(map(small_name, self._bases))
         for name in [one for one in self._replay.tables if one != small_name(one)]:
             if name not in self._replay.absent:
-                told = Boundary(0, None, step.file, 0, None, name, "rename", small_name(name), "")
-                self._happen(told, changes)
+                boundary = Boundary(
+                    0, None, step.file, 0, None, name, "rename", small_name(name), ""
+                )
+                self._happen(boundary, changes)
 
     def _emptied(self, seq: int, step: Step) -> list[Boundary]:
         """What a server's start does to tables of the MEMORY engine: it logs it when they are next
@@ -351,8 +353,8 @@ class LiveTables:
         found += [one.meaning for one in of_engine(_engine(fold), merged)]
         found += fold.findings.undetermined(apart)
         for child, parent in self._not_followed(name):
-            told = f"{'.'.join(child)} changes with {'.'.join(parent)} by a foreign key, which is"
-            found.append(f"{told} not in logs up to 9.5, and {'.'.join(parent)} is not followed")
+            text = f"{'.'.join(child)} changes with {'.'.join(parent)} by a foreign key, which is"
+            found.append(f"{text} not in logs up to 9.5, and {'.'.join(parent)} is not followed")
         return found
 
     def parents(self, name: TableId) -> list[tuple[TableId, TableId]]:

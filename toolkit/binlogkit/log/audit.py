@@ -91,12 +91,14 @@ class Audit(Overviewed, Mapping[str, "pa.Table"]):
     def overview(self) -> Overview:
         """Its suspects first."""
         counts = [(n, self[n].num_rows) for n in ("files", "suspects") if n in self.sections]
-        told = []
+        integrity = []
         if "integrity" in self.sections:
             doubts = self["integrity"].num_rows
             one = "intact" if not doubts else "1 finding" if doubts == 1 else f"{doubts} findings"
-            told = [("integrity", one)]
-        return Overview("audit", [*counts, *told, ("sections", ", ".join(self))], self._looked_at())
+            integrity = [("integrity", one)]
+        return Overview(
+            "audit", [*counts, *integrity, ("sections", ", ".join(self))], self._looked_at()
+        )
 
     def _looked_at(self) -> Iterator[dict[str, Any]]:
         """The suspects, in what a person looks at."""
@@ -147,7 +149,7 @@ def counted(
     import pyarrow as pa
 
     kinds = statements.column("kind").to_pylist()
-    told = pa.array([k in ("ddl", "dml", "account", "admin") for k in kinds], pa.bool_())
+    chosen = pa.array([k in ("ddl", "dml", "account", "admin") for k in kinds], pa.bool_())
     return {
         "summary": audit.summary(transactions),
         "by_table": audit.by_table(changes),
@@ -156,7 +158,7 @@ def counted(
         "longest": audit.longest(transactions).slice(0, _LARGEST),
         "by_thread": audit.by_thread(transactions),
         "by_statement": audit.by_statement(changes),
-        "statements": statements.filter(told),
+        "statements": statements.filter(chosen),
         "settings": audit.settings(statements),
         "formats": audit.formats(transactions),
         "limits": audit.limits(
@@ -168,8 +170,8 @@ def counted(
 def assumes_of(log: Logs, files: Sequence[FileFacts]) -> pa.Table:
     """What an audit of logs assumes."""
     versions = [version_tuple(f.server_version or "") for f in files]
-    told = assumed(log, max(versions, default=(0, 0, 0)))
-    return to_table([{"assumed": one} for one in told], ASSUMPTION)
+    texts = assumed(log, max(versions, default=(0, 0, 0)))
+    return to_table([{"assumed": one} for one in texts], ASSUMPTION)
 
 
 def file_record(file: FileFacts, size: int, digest: str | None) -> dict[str, Any]:

@@ -92,9 +92,9 @@ class _Copies:
         records = window.transactions
         first = int(records["number"][0]) if len(records) else 0
         known = window.facts.gtids_of(records)
-        told = {place: gtid for place, (gtid, _) in known.items() if gtid is not None}
+        gtids = {place: gtid for place, (gtid, _) in known.items() if gtid is not None}
         found: dict[int, str] = {}
-        for origin, places, numbers in by_origin(records, np.ones(len(records), bool), told):
+        for origin, places, numbers in by_origin(records, np.ones(len(records), bool), gtids):
             here = self._copied.has(origin, numbers)
             for place, number in zip(places[here].tolist(), numbers[here].tolist(), strict=True):
                 found[first + place] = f"{origin}:{number}"

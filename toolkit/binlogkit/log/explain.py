@@ -163,5 +163,5 @@ class _Search:
             held = f"holds the events 0 to {count - 1}" if count else "holds no events"
             return UsageError(f"{file}: no event starts at {pos}/{inner}: that at {pos} {held}")
         near = [str(starts[wanted]) for starts in (self._below, self._above) if wanted in starts]
-        told = f"the nearest start at {' and '.join(near)}" if near else "there is none"
-        return UsageError(f"{file}: no event starts at {pos}; {told}")
+        text = f"the nearest start at {' and '.join(near)}" if near else "there is none"
+        return UsageError(f"{file}: no event starts at {pos}; {text}")

@@ -76,9 +76,9 @@ class Read(Protocol):
 def unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> list[str]:
     """The warnings about ``filters`` after the last read; ``nothing``: whether it gave no
     records."""
-    told = [*positions_unmet(log, filters), *tables_not_met(log.met, filters)]
-    told += written_as_text(log, filters, nothing=nothing)
-    return [*told, *transactions_unmet(log, filters, nothing=nothing)]
+    texts = [*positions_unmet(log, filters), *tables_not_met(log.met, filters)]
+    texts += written_as_text(log, filters, nothing=nothing)
+    return [*texts, *transactions_unmet(log, filters, nothing=nothing)]
 
 
 def warn_of_unmet(
@@ -102,7 +102,7 @@ def transactions_unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) 
     """Warnings about GTIDs and connections that the last read did not meet; where nothing was
     chosen, also about a position in no transaction and times outside the log."""
     asked = {name: filters.get(name) for name in ("gtid", "thread")}
-    wanted, told = Filters.build(**asked), list[str]()
+    wanted, texts = Filters.build(**asked), list[str]()
     if wanted.gtids is not None:
         met = GtidLedger()
         for facts in log.file_facts:
@@ -111,17 +111,17 @@ def transactions_unmet(log: Read, filters: Mapping[str, Any], *, nothing: bool) 
         there = met.to_set()
         lacking = wanted.gtids.subtract(there)
         like = f"; there are {_shortened(there)}" if there else "; the logs have no GTIDs"
-        told += [f"no transaction {_shortened(lacking)} was read{like}"] if lacking else []
+        texts += [f"no transaction {_shortened(lacking)} was read{like}"] if lacking else []
     for thread in sorted(wanted.threads.difference(log.threads)):
         others = f"; there are those of {_shortened(sorted(log.threads))}" if log.threads else ""
-        told.append(f"no transaction of thread {thread} was read{others}")
+        texts.append(f"no transaction of thread {thread} was read{others}")
     if not nothing:
-        return told
+        return texts
     if filters.get("at") is not None:
         file, pos = place_in(log.files, filters["at"])
         if log.begin_of(file, pos) is None:
-            told.append(f"no transaction begins at or contains position {pos} of {file}")
-    return told + times_outside(log, filters)
+            texts.append(f"no transaction begins at or contains position {pos} of {file}")
+    return texts + times_outside(log, filters)
 
 
 def _shortened(found: GtidSet | list[int]) -> str:
@@ -136,9 +136,9 @@ def tables_not_met(met: Collection[tuple[str, str]], filters: Mapping[str, Any])
     """
     tables = Filters.build(table=filters.get("table"), exclude_table=filters.get("exclude_table"))
     lacking = {name: others(name, met) for name in tables.tables if not _there(name, met)}
-    told = [f"no rows of {_written(name)} were read{like}" for name, like in lacking.items()]
+    texts = [f"no rows of {_written(name)} were read{like}" for name, like in lacking.items()]
     lacking = {name: others(name, met) for name in tables.exclude_tables if not _there(name, met)}
-    return told + [
+    return texts + [
         f"there are no rows of {_written(name)} to leave out{like}"
         for name, like in lacking.items()
         if like
@@ -205,11 +205,11 @@ def times_outside(log: Read, filters: Mapping[str, Any]) -> list[str]:
     if times is None:
         return []
     first, last = times
-    told, found = f"the log's events are from {utc(first)} to {utc(last)}", []
+    text, found = f"the log's events are from {utc(first)} to {utc(last)}", []
     if start is not None and start >= (last + 1) * MICROSECONDS:
-        found.append(f"{told}, before the start time {utc(start // MICROSECONDS)}")
+        found.append(f"{text}, before the start time {utc(start // MICROSECONDS)}")
     if stop is not None and stop <= first * MICROSECONDS:
-        found.append(f"{told}, not before the stop time {utc(stop // MICROSECONDS)}")
+        found.append(f"{text}, not before the stop time {utc(stop // MICROSECONDS)}")
     return found
 
 
@@ -219,7 +219,7 @@ def positions_unmet(log: Read, filters: Mapping[str, Any]) -> list[str]:
     A log's length is that of its bytes, whatever its events say. Events without a file around them
     cause no warning.
     """
-    told = []
+    texts = []
     for carrier, option, after_end, inside in (
         (log.carriers[0], "start", "nothing of it is chosen", "it is read from {} on"),
         (log.carriers[-1], "stop", "it is read to its end", "it is read up to {}"),
@@ -228,15 +228,15 @@ def positions_unmet(log: Read, filters: Mapping[str, Any]) -> list[str]:
         if pos is None:
             continue
         if (end := _end_before(carrier, pos)) is not None:
-            told.append(
+            texts.append(
                 f"{carrier.name} ends at {end}, before the {option} position {pos}: {after_end}"
             )
         elif (event := _event_around(carrier, pos)) is not None:
-            told.append(
+            texts.append(
                 f"{carrier.name}: the {option} position {pos} lies in the event from {event.pos} "
                 f"to {event.end_pos}: {inside.format(event.end_pos)}"
             )
-    return told
+    return texts
 
 
 def _end_before(carrier: Carrier, pos: int) -> int | None:

@@ -339,8 +339,8 @@ class _Steps:
         step = self._step
         if self._ledger is not None:
             self._ledger.take(window, self._counts.of(window)[0])
-        told = self._boundaries.take(window)
-        boundaries = [(record, self._boundaries.changes[record["seq"]]) for _, record in told]
+        found = self._boundaries.take(window)
+        boundaries = [(record, self._boundaries.changes[record["seq"]]) for _, record in found]
         for boundary in boundaries:
             self._heard(*boundary)
         step.boundaries += boundaries
@@ -415,11 +415,11 @@ class _Steps:
         if whole:
             step.file, step.pos = window.carrier.name, int(records["end_pos"][whole[-1]])
         texts: list[str | None] = gtid_array(records).to_pylist()
-        told = window.facts.gtids_of(records)
+        gtids = window.facts.gtids_of(records)
         for i in whole:
             record, number = records[i], int(records["number"][i])
             gtid = texts[i] if record["has"] & GTID else None
-            gtid, commit = told.get(i, (gtid, None))
+            gtid, commit = gtids.get(i, (gtid, None))
             if window.repeats(number):
                 continue
             step.numbers.append(number)

@@ -231,8 +231,8 @@ class Log(Streams):
         warn_of_unmet(self, filters, nothing=not table.num_rows, level=4)
         gaps = [str(gap) for gap in self.gaps]
         if gaps and engine == "pyarrow":
-            told = {**(table.schema.metadata or {}), b"binlogkit:gaps": json.dumps(gaps)}
-            table = table.replace_schema_metadata(told)
+            metadata = {**(table.schema.metadata or {}), b"binlogkit:gaps": json.dumps(gaps)}
+            table = table.replace_schema_metadata(metadata)
         frame = to_engine(table, engine, declared, decimals)
         if gaps and engine == "pandas":
             frame.attrs["gaps"] = gaps

@@ -51,6 +51,6 @@ def name_all(owner: type, *kinds: type) -> None:
     for name in dir(owner):
         method = getattr(owner, name)
         given = getattr(method, "__annotations__", {}) if callable(method) else {}
-        for told in given.values():
-            if told in known:
-                names(known[told])(method)
+        for parameter in given.values():
+            if parameter in known:
+                names(known[parameter])(method)

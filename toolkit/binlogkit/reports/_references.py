@@ -150,13 +150,13 @@ def foreign_key_lines(acted: Collection[Acted], known: Iterable[Reference], *, m
     ]
     if not found:
         return ""
-    told = sorted(
+    shown = sorted(
         (*key.child, column, *key.parent, referenced, key.on_delete, key.on_update)
         for key in known
         for column, referenced in zip(key.columns, key.referenced, strict=True)
     )
     rules = [f"IF(c.{rule} IN {_ACTS}, c.{rule}, 'NO ACTION')" for rule in _RULES]
-    unknown = f" AND NOT {among((*_COLUMN, *_REFERENCED, *rules), told)}" if told else ""
+    unknown = f" AND NOT {among((*_COLUMN, *_REFERENCED, *rules), shown)}" if shown else ""
     sql = (
         "SET @bk_keys = (SELECT GROUP_CONCAT(DISTINCT CONCAT_WS('.', k.TABLE_SCHEMA, "
         "k.TABLE_NAME, k.CONSTRAINT_NAME) ORDER BY 1 SEPARATOR ', ') FROM "

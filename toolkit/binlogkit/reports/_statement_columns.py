@@ -70,14 +70,14 @@ def chunk_lines(chunk: Chunk, first: int) -> tuple[bytes, Counter[str], int, int
 
 def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.StringArray:
     rows, there = len(number), reasons.none()
-    told: list[Part] = ["-- ", number, ": ", *_origin(plans), "\n"]
+    lines: list[Part] = ["-- ", number, ": ", *_origin(plans), "\n"]
     refused = said = None
     if not there.all():
         reason = words(reasons.texts, lambda text: escaped(text or "").rstrip())
         how: Part = NO_STATEMENT[0]
         if plans.skipped is not None and plans.skipped.any():
             how = pc.if_else(pa.array(plans.skipped), *reversed(NO_STATEMENT))
-        parts: list[Part] = [*told, "-- ", number, how, reason, "\n"]
+        parts: list[Part] = [*lines, "-- ", number, how, reason, "\n"]
         refused = joined(parts, rows)
         if not there.any():
             return refused
@@ -85,12 +85,12 @@ def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.S
     keys = [key.record for key, _ in plans.unreferred]
     own = counts_referring(".".join(map(quoted, plans.table)), keys, _where(plans))
     for read in (_prepared(own, plans), before):
-        told += [*read, ";\n"] if read else []
-    told += [*_run(_statement(plans), plans), f";\n{COUNTED[0]}", number, f"{COUNTED[1]}\n"]
-    told += _guarded(plans)
+        lines += [*read, ";\n"] if read else []
+    lines += [*_run(_statement(plans), plans), f";\n{COUNTED[0]}", number, f"{COUNTED[1]}\n"]
+    lines += _guarded(plans)
     if after:
-        told += [*after, f";\n{READ[0]}", number, READ[1], number, f"{READ[2]}\n"]
-    said = joined(told, rows)
+        lines += [*after, f";\n{READ[0]}", number, READ[1], number, f"{READ[2]}\n"]
+    said = joined(lines, rows)
     return said if refused is None else pc.if_else(pc.is_null(reasons.texts), said, refused)
 
 

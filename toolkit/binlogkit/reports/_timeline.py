@@ -75,8 +75,8 @@ def _ticks(first: int, span: int) -> Iterator[tuple[str, str, str]]:
     for time in range(first + -first % step, first + span, step):
         at = _share(time - first, span)
         anchor = "start" if at < _EDGE else "end" if at > 100 - _EDGE else "middle"
-        told = moment(time)
-        yield f"{at:.2f}", anchor, told[11:16] if step < _DAY else told[:10]
+        text = moment(time)
+        yield f"{at:.2f}", anchor, text[11:16] if step < _DAY else text[:10]
 
 
 def _share(part: int, whole: int) -> float:

@@ -31,8 +31,8 @@ def with_changes(
     table, or named among its columns. ``words``: makes the text of a record."""
     if output.format != "table" and CHANGES not in (output.columns or ()):
         return records, declared
-    told = ({**record, CHANGES: words(record) or None} for record in records)
-    return told, (*declared, *_FIELD)
+    widened = ({**record, CHANGES: words(record) or None} for record in records)
+    return widened, (*declared, *_FIELD)
 
 
 def change_text(row: Mapping[str, Any], key: Sequence[str] = ()) -> str:

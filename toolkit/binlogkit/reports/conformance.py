@@ -104,11 +104,11 @@ def conformance_report(
     if summary.problem is not None:
         verdict.append(Text(f"mysqlbinlog gave up: {summary.problem}", tone="bad"))
     if summary.rows_not_judged:
-        told = f"{summary.rows_not_judged:,} rows were not judged."
-        verdict.append(Text(told, tone="warn"))
+        text = f"{summary.rows_not_judged:,} rows were not judged."
+        verdict.append(Text(text, tone="warn"))
     if summary.baselined:
-        told = f"{summary.baselined:,} differences in the baseline were left out."
-        verdict.append(Text(told))
+        text = f"{summary.baselined:,} differences in the baseline were left out."
+        verdict.append(Text(text))
     sections = [Section("Verdict", verdict)]
     for kind, (grave, meaning) in _KINDS.items():
         if summary.kinds.get(kind):

@@ -75,11 +75,11 @@ def plan_report(
     facts: Sequence[tuple[str, str]],
     rows: Iterable[Mapping[str, Any]],
     counts: Mapping[str, int],
-    told: Mapping[str, Sequence[str]],
+    notes: Mapping[str, Sequence[str]],
     commands: Sequence[str],
 ) -> Report:
     """The report of an undo or a redo, for html: ``rows``: what it changes, each with its ``key``,
-    ``now``, ``after`` and ``refused``; ``counts``: statements, refused ones and others; ``told``:
+    ``now``, ``after`` and ``refused``; ``counts``: statements, refused ones and others; ``notes``:
     sentences by their heading; ``commands``: that make and run the script."""
     shown = [_planned(row) for row in islice(rows, SHOWN)]
     refused, total = counts.get("refused", 0), counts["statements"] + counts.get("refused", 0)
@@ -93,7 +93,7 @@ def plan_report(
         Section("The script", [Text("\n".join(commands), code=True)], _SCRIPT),
         *_all(shown, total, heads),
     ]
-    for heading, sentences in told.items():
+    for heading, sentences in notes.items():
         if sentences:
             items = Items([("", sentence) for sentence in sentences])
             note = f"{len(sentences):,}"
@@ -129,10 +129,10 @@ def _planned(row: Mapping[str, Any]) -> RowChange:
     change = changes_of([images], key)[0]
     name = ", ".join(f"{column} {named[column]}" for column in key)
     words = [f"{row.get('table') or ''} {name or change.name}".strip(), row.get("op") or ""]
-    told = ", ".join(word for word in words if word)
+    title = ", ".join(word for word in words if word)
     if row.get("refused"):
-        return RowChange(told, [("refused", None, row["refused"])], "bad")
-    return replace(change, name=told, tone="warn" if row.get("skipped") else "plain")
+        return RowChange(title, [("refused", None, row["refused"])], "bad")
+    return replace(change, name=title, tone="warn" if row.get("skipped") else "plain")
 
 
 def _doubts(doubts: Sequence[str]) -> list[Part]:

@@ -65,8 +65,8 @@ def _facts(found: Found) -> Iterator[tuple[str, str]]:
     """The logs, the server and the span, as far as they are known."""
     files, threads = found.get("files", ()), found.get("by_thread", ())
     names = [str(row["file"]) for row in files if row.get("file")]
-    told = [*names[:_NAMED], *([f"{len(names) - _NAMED:,} more"] if names[_NAMED:] else [])]
-    yield "logs" if len(names) > 1 else "log", ", ".join(told)
+    listed = [*names[:_NAMED], *([f"{len(names) - _NAMED:,} more"] if names[_NAMED:] else [])]
+    yield "logs" if len(names) > 1 else "log", ", ".join(listed)
     versions = dict.fromkeys(str(v) for row in files if (v := row.get("server_version")))
     ids = dict.fromkeys(str(v) for row in threads if (v := row.get("server_id")) is not None)
     numbered = f"server id {' and '.join(ids)}" if 0 < len(ids) <= _NAMED else ""
@@ -84,8 +84,8 @@ def _sections(found: Found, examples: Sequence[SuspectExample]) -> Iterator[Sect
     for names, title, make in _SECTIONS:
         there = [name for name in names if name in found]
         if there:
-            told = [(len(found[name]), _UNITS[name]) for name in there if name in _UNITS]
-            note = ", ".join(f"{n:,} {unit}{'s' * (n != 1)}" for n, unit in told if n)
+            counts = [(len(found[name]), _UNITS[name]) for name in there if name in _UNITS]
+            note = ", ".join(f"{n:,} {unit}{'s' * (n != 1)}" for n, unit in counts if n)
             note = note or "nothing found" * ("integrity" in there)
             yield Section(title, list(make(found)), _INTROS.get(title, ""), note, True)
     if "limits" in found:
@@ -156,10 +156,10 @@ def _unknown_statements(found: Found) -> str:
     if unknown <= 0:
         return ""
     if known:
-        told = f"The log has no statement text for {unknown:,} of {every:,} row changes."
+        text = f"The log has no statement text for {unknown:,} of {every:,} row changes."
     else:
-        told = f"The log has no statement texts: it has none for its {every:,} row changes."
-    return f"{told} A server logs texts only with binlog_rows_query_log_events."
+        text = f"The log has no statement texts: it has none for its {every:,} row changes."
+    return f"{text} A server logs texts only with binlog_rows_query_log_events."
 
 
 _UNITS = {
@@ -261,9 +261,9 @@ def _totals(rows: Rows) -> Iterator[Card]:
     each = [f"{_sum(rows, name):,} {name}" for name in ("inserts", "updates", "deletes")]
     yield Card("row changes", f"{_sum(rows, 'rows'):,}", ", ".join(each))
     loose = {name: _sum(rows, name) for name in ("rolled_back", "prepared", "cut", "open")}
-    told = [f"{count:,} {name.replace('_', ' ')}" for name, count in loose.items() if count]
-    if told:
-        yield Card("not committed", f"{sum(loose.values()):,}", ", ".join(told), "warn")
+    texts = [f"{count:,} {name.replace('_', ' ')}" for name, count in loose.items() if count]
+    if texts:
+        yield Card("not committed", f"{sum(loose.values()):,}", ", ".join(texts), "warn")
 
 
 def _sum(rows: Rows, name: str) -> int:

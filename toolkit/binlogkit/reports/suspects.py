@@ -102,9 +102,9 @@ def _finding(row: Mapping[str, Any], example: SuspectExample) -> Highlight:
         total = max(row["rows"] or 0, len(shown))
         caption = "before and after" + f" ({len(shown):,} of {total:,} rows)" * (total > len(shown))
         changes = Changes(shown, total, caption=caption)
-    told = [(label, text) for label, text in facts if text]
+    labelled = [(label, text) for label, text in facts if text]
     mark = f"{row['score']} of 100"
-    return Highlight(row["rank"], _heading(row), mark, told, changes, row["undo"], _tone(row))
+    return Highlight(row["rank"], _heading(row), mark, labelled, changes, row["undo"], _tone(row))
 
 
 def _entry(row: Mapping[str, Any]) -> Entry:
@@ -117,5 +117,5 @@ def _entry(row: Mapping[str, Any]) -> Entry:
         *_what(row),
         "" if row["pos"] is None else f"at {row['pos']}",
     ]
-    told = [text for text in (row["what"], row["why"]) if text]
-    return Entry("  ".join(text for text in heading if text), told, row["undo"], _tone(row))
+    texts = [text for text in (row["what"], row["why"]) if text]
+    return Entry("  ".join(text for text in heading if text), texts, row["undo"], _tone(row))

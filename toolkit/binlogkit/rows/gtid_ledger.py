@@ -99,17 +99,17 @@ def gtid_of(record: Any) -> str | None:
 
 
 def by_origin(
-    records: Array, given: Array, told: Mapping[int, str]
+    records: Array, given: Array, gtids: Mapping[int, str]
 ) -> Iterator[tuple[str, Array, Array]]:
     """Each origin, where its GTIDs stand among the kernel's ``records``, and their numbers.
 
-    ``given``: which records are asked for; ``told``: the GTIDs that Python read, by place.
+    ``given``: which records are asked for; ``gtids``: the GTIDs that Python read, by place.
     """
     given = given & (records["has"] & _HAS_GTID > 0)
     groups: dict[str, list[tuple[int, int]]] = {}
-    if told:
-        given[list(told)] = False
-        for k, gtid in told.items():
+    if gtids:
+        given[list(gtids)] = False
+        for k, gtid in gtids.items():
             origin, _, number = gtid.rpartition(":")
             groups.setdefault(origin, []).append((k, int(number)))
     places = np.flatnonzero(given)

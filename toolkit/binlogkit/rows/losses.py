@@ -108,7 +108,7 @@ class Loss:
 
     def count(self, last: Gtid, following: Gtid) -> None:
         """Note how many transactions stood between two, by their numbers in the log, else GTIDs."""
-        between, origins = 0, [(told.sid, told.tag) for told in (last, following)]
+        between, origins = 0, [(gtid.sid, gtid.tag) for gtid in (last, following)]
         same = last.gtid and following.gtid and origins[0] == origins[1]
         if same:
             between = following.gno - last.gno - 1

@@ -32,23 +32,23 @@ class Prepared:
         One whose GTID came before, in another source's log, is decided with that transaction.
         """
         for item in window.looked:
-            told, again = item.told, window.repeats(item.number)
-            if told is None:
+            effect, again = item.transaction, window.repeats(item.number)
+            if effect is None:
                 continue
-            if told.outcome == Outcome.PREPARED and told.xa is not None:
-                same = (n for (_, known), n in self.open.items() if known == told.xa)
+            if effect.outcome == Outcome.PREPARED and effect.xa is not None:
+                same = (n for (_, known), n in self.open.items() if known == effect.xa)
                 number = next(same, item.number) if again else item.number
-                self.open[window.source, told.xa] = number
-            elif told.resolves is not None:
-                decided = self.open.pop((window.source, told.resolves), None)
+                self.open[window.source, effect.xa] = number
+            elif effect.resolves is not None:
+                decided = self.open.pop((window.source, effect.resolves), None)
                 if decided is None:
-                    decided = self.carried.pop(told.resolves, None)
+                    decided = self.carried.pop(effect.resolves, None)
                 if again:
                     continue
                 records = window.transactions
                 pos = int(records["pos"][records["number"] == item.number][0])
-                decision = told.outcome, window.carrier.name, pos
+                decision = effect.outcome, window.carrier.name, pos
                 if decided is None:
-                    self.others.setdefault(told.resolves, decision)
+                    self.others.setdefault(effect.resolves, decision)
                 else:
                     yield decided, item.number, decision

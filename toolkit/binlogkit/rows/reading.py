@@ -213,7 +213,7 @@ class Reading:
         damages.sort(key=itemgetter(0))
         self._damaged += [error.offset for _, error in damages]
         repeated = self._repeated(scan, transactions)
-        facts = self._told(transactions)
+        facts = self._facts_of(transactions)
         self.threads.update(transactions["thread_id"][transactions["has"] & THREAD > 0].tolist())
         window = Window(
             scan.carrier, first, last, self._server_version, facts, transactions, stretch,
@@ -227,7 +227,7 @@ class Reading:
             self._generation = self.tables.generation
         return window
 
-    def _told(self, transactions: np.ndarray[Any, Any]) -> PythonFacts:
+    def _facts_of(self, transactions: np.ndarray[Any, Any]) -> PythonFacts:
         """What Python knows of a window's transactions; the last one may continue in the next."""
         found = replace(self.facts, gtids={**self.facts.gtids}, xa={**self.facts.xa})
         if len(transactions):
@@ -253,11 +253,11 @@ class Reading:
             self._find_series(scan, event.raw.header, scan.following() if begins else None)
         elif isinstance(body, Rotate) and event.raw.header.log_pos:
             self._series.next_name, self._series.rotated = body.name, event.raw.header.timestamp
-        number, told, kind = settled if settled is not None else (-1, None, None)
+        number, effect, kind = settled if settled is not None else (-1, None, None)
         if isinstance(body, Gtid):
             self.facts.gtids[number] = (body.gtid, body.immediate_commit_timestamp)
-        if told is not None and told.xa is not None:
-            self.facts.xa[number] = told.xa
+        if effect is not None and effect.xa is not None:
+            self.facts.xa[number] = effect.xa
         changes = self._changes(scan, i, event)
         if kind is StatementKind.SAVEPOINT:
             self._savepoint = number
@@ -265,7 +265,7 @@ class Reading:
         if killed or number == self._savepoint:
             # Of a killed one some rows may stay, and what follows a savepoint may be taken back.
             changes = [replace(change, deletes_all=False) for change in changes]
-        self._looked.append(Looked(i, event, number, told, kind, tuple(changes)))
+        self._looked.append(Looked(i, event, number, effect, kind, tuple(changes)))
         return self._generation != self.tables.generation
 
     def _changes(self, scan: LogScan, i: int, event: Event) -> list[TableChange]:
@@ -284,8 +284,8 @@ class Reading:
             load = body if isinstance(body, Load) else body.load
             return [TableChange("statement_write", load.db, load.table)]
         elif isinstance(body, Incident):
-            told = f"{body.incident}: {body.message}" if body.message else body.incident
-            return [TableChange("incident", "", "", reason=told)]
+            text = f"{body.incident}: {body.message}" if body.message else body.incident
+            return [TableChange("incident", "", "", reason=text)]
         return []
 
     # ---- whose logs they are ------------------------------------------------------------------
@@ -321,12 +321,12 @@ class Reading:
             return None
         counts = not self.sources or series.source.name in self.sources
         found = self.facts.gtids_of(transactions)
-        told = {k: gtid for k, (gtid, _) in found.items() if gtid is not None}
+        gtids = {k: gtid for k, (gtid, _) in found.items() if gtid is not None}
         count = len(transactions)
         whole = (transactions["open"] == 0) & (transactions["outcome"] > 0)
         intact = whole & self._intact(scan, transactions)
         again = np.zeros(count, bool)
-        for origin, places, numbers in by_origin(transactions, np.ones(count, bool), told):
+        for origin, places, numbers in by_origin(transactions, np.ones(count, bool), gtids):
             ended, first = whole[places], intact[places]
             if ended.any():
                 series.gtids.add(origin, numbers[ended])

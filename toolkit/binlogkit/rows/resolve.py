@@ -112,7 +112,7 @@ def resolve_schema(
         definition, wrong = _with_fitting_charsets(definition, columns)
         chosen = origin, definition
         if not _tells_charsets(table_map.optional):
-            problems += [f"{origin}: {told}" for told in wrong]
+            problems += [f"{origin}: {text}" for text in wrong]
         supposed = tuple(one for one in definition.supposed if one.name not in accepted)
         columns = [defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)]
     if table_map.optional is not None:

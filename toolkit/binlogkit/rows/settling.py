@@ -20,11 +20,11 @@ _BEGINS = (StatementKind.BEGIN, StatementKind.XA_START)
 
 
 class Settled(NamedTuple):
-    """``number``: of the event's transaction, -1 for none; ``told``: what the event alone says of
-    it; ``kind``: of a statement."""
+    """``number``: of the event's transaction, -1 for none; ``transaction``: what the event alone
+    says of it; ``kind``: of a statement."""
 
     number: int
-    told: Transaction | None
+    transaction: Transaction | None
     kind: StatementKind | None
 
 
@@ -39,8 +39,8 @@ def settle(scanner: Scanner, index: Index, origin: int, event: Event, spots: Any
     opened = scanner.open_transaction
     if opened is not None and opened[0] and kind in _BEGINS:
         opened = None
-    effect, told = _effect(event, opened, begins=kind in _BEGINS)
-    return Settled(scanner.settle(index, origin, spots=spots, **effect), told, kind)
+    effect, transaction = _effect(event, opened, begins=kind in _BEGINS)
+    return Settled(scanner.settle(index, origin, spots=spots, **effect), transaction, kind)
 
 
 def _effect(

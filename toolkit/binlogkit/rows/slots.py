@@ -143,9 +143,9 @@ class Slots:
                     self._unread.discard(table_id)
             elif table_id not in self._unread and (reason == EARLY or table_id != DUMMY_TABLE_ID):
                 self._unread.add(table_id)
-                told = reason.format(table_id=table_id)
+                text = reason.format(table_id=table_id)
                 pos = int(stretch.positions[i])
-                damages.append((i, MalformedEventError(file, pos, told, "table_id")))
+                damages.append((i, MalformedEventError(file, pos, text, "table_id")))
         return damages
 
 

@@ -140,7 +140,7 @@ class TableHistory:
         if ddl_xid is not None:
             return Acted.YES
         if is_mariadb(version) or version_tuple(version) < _TELLS_WHETHER_IT_ACTED:
-            return Acted.UNTOLD
+            return Acted.UNKNOWN
         return Acted.NO
 
     def _fold_since(self, folded: bool) -> None:

@@ -61,7 +61,7 @@ class PythonFacts:
         if not self.gtids or not len(transactions):
             return {}
         first, count = int(transactions["number"][0]), len(transactions)
-        return {n - first: told for n, told in self.gtids.items() if 0 <= n - first < count}
+        return {n - first: gtid for n, gtid in self.gtids.items() if 0 <= n - first < count}
 
     def forget(self, number: int) -> None:
         """Nothing of transactions before this one is asked for any more."""
@@ -74,14 +74,14 @@ class PythonFacts:
 class Looked:
     """An event that Python read: entry ``i``.
 
-    ``number``: of its transaction, -1 for none; ``told``: what the event alone says of that;
+    ``number``: of its transaction, -1 for none; ``transaction``: what the event alone says of that;
     ``kind``: of a statement; ``changes``: what it does to tables.
     """
 
     i: int
     event: Event
     number: int = -1
-    told: Transaction | None = None
+    transaction: Transaction | None = None
     kind: StatementKind | None = None
     changes: tuple[TableChange, ...] = ()
 
@@ -317,7 +317,7 @@ class Window:
             transactions=_until(self.transactions, stretch, i),
             stretch=replace(stretch, entries=stretch.entries[:i]) if i else None,
             looked=[item for item in self.looked if item.i < i],
-            damages=[told for told in self.damages if told[0] <= i],
+            damages=[damage for damage in self.damages if damage[0] <= i],
         )
 
 

@@ -61,9 +61,9 @@ class ShownFile(Pieces):
 
     def damage_before(self, offset: int) -> list[DamageError]:
         """The damage at bytes before ``offset`` of the file, each reported once."""
-        told = [d for d in self.damages if d.offset < offset]
+        before = [d for d in self.damages if d.offset < offset]
         self.damages = [d for d in self.damages if d.offset >= offset]
-        return told
+        return before
 
 
 class LooseEvents(io.RawIOBase):

@@ -76,9 +76,9 @@ def index_logs(
     kept.commit(batches, set(map(place_of, fresh)))
     for chain in _chains(carriers, going_on):
         kept.commit({}, {place_of(carrier) for carrier in chain})
-        told = kept.update(chain)
+        indexed = kept.update(chain)
         others = {place_of(carrier) for carrier in chain}
-        left = {file: why for file, why in left.items() if file not in others} | told.left
+        left = {file: why for file, why in left.items() if file not in others} | indexed.left
     return kept.updated(carriers, len(fresh), left)
 
 
@@ -110,7 +110,7 @@ def _run(
     rows = [(json.dumps(task),) for task in tasks]
     with own_interpreter(spark):
         frame = spark.createDataFrame(rows, "task string").repartition(len(tasks))
-        done = frame.mapInArrow(work, "told string").collect()
+        done = frame.mapInArrow(work, "result string").collect()
     for (told,) in done:
         found: Mapping[str, Any] = json.loads(told)
         for batch, parts in found["batches"].items():
@@ -133,7 +133,7 @@ def _worker(folder: str, queries: bool, keys: KeyFiles, storage: StorageOptions)
                 )
                 for task in batch[0].to_pylist()
             ]
-            yield pa.RecordBatch.from_pydict({"told": pa.array(told, pa.string())})
+            yield pa.RecordBatch.from_pydict({"result": pa.array(told, pa.string())})
 
     return work
 

@@ -91,15 +91,15 @@ class Masks:
     guards: Mapping[TableId, Sequence[Guard]] = field(default_factory=dict)
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def texts(self) -> tuple[str, ...]:
         """The masks as a landing keeps them."""
         return tuple(sorted(mask.text for mask in self.masks))
 
     @property
     def key_mark(self) -> str:
         """A mark that detects another key, empty without one."""
-        told = b"binlogkit landing"
-        return hmac.digest(self.key, told, "sha256").hex()[:16] if self.key else ""
+        text = b"binlogkit landing"
+        return hmac.digest(self.key, text, "sha256").hex()[:16] if self.key else ""
 
     def mask_of(self, db: str, table: str, column: str) -> Mask | None:
         """The mask of a column."""
@@ -227,9 +227,9 @@ def _without_bytes(batch: pa.RecordBatch, masked: Collection[str]) -> pa.RecordB
     return batch.set_column(at, batch.schema.field(at), pa.array(kept, cells.type))
 
 
-def told_masks(told: Iterable[str]) -> Masks:
-    """The masks that a landing keeps (:attr:`Masks.told`), without their key."""
-    return Masks(tuple(map(_parsed, told)))
+def masks_of(texts: Iterable[str]) -> Masks:
+    """The masks that a landing keeps (:attr:`Masks.texts`), without their key."""
+    return Masks(tuple(map(_parsed, texts)))
 
 
 def parse_masks(given: Iterable[str], key_file: str | Path | None = None) -> Masks:

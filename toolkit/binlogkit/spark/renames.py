@@ -26,9 +26,9 @@ _Step: TypeAlias = tuple[TableId, TableId, dict[str, str]]
 def happened(joined: Joined) -> Iterator[tuple[Happened, TableChange, Boundary]]:
     """What happened to tables, change by change, in log order."""
     for one in joined.happened or ():
-        told: Record = {"tx": one.tx, "file": one.file, "pos": one.pos, "inner": one.inner}
+        origin: Record = {"tx": one.tx, "file": one.file, "pos": one.pos, "inner": one.inner}
         changes = [c.in_small_letters() if joined.folded else c for c in one.changes]
-        records = boundary_records(told, 0, changes, one.statement, one.sql_mode)
+        records = boundary_records(origin, 0, changes, one.statement, one.sql_mode)
         for record, change in zip(records, changes, strict=True):
             yield one, change, boundary_of(record, change)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PREFIX = b"binlogkit:"
-_GAPS_TOLD = 10
+_GAPS_SHOWN = 10
 
 
 class BinlogDataSource(DataSource):
@@ -78,7 +78,7 @@ class BinlogDataSource(DataSource):
             plan = make_plan(self._scan, unite=False)
             check_schema(plan, wanted_schema(schema))
         if plan.gaps and plan.scan.asked.kind != "gaps":
-            warnings.warn(_told(plan), GapWarning, stacklevel=2)
+            warnings.warn(_gap_text(plan), GapWarning, stacklevel=2)
         return _Reader(plan.scan, schema, plan.splits)
 
 
@@ -102,10 +102,10 @@ class _Reader(DataSourceReader):
         return decode(self._scan, partition.value, wanted_schema(self._schema))
 
 
-def _told(plan: SplitPlan) -> str:
+def _gap_text(plan: SplitPlan) -> str:
     """The first gaps of a plan, a line each, and where to find all."""
     lines = ["changes may be missing (all gaps are the frame of records=gaps):"]
-    return "\n  ".join([*lines, *map(str, plan.gaps[:_GAPS_TOLD])])
+    return "\n  ".join([*lines, *map(str, plan.gaps[:_GAPS_SHOWN])])
 
 
 def struct_type(schema: pa.Schema) -> StructType:

@@ -35,14 +35,14 @@ def hops(transactions: IntoFrameT) -> IntoFrameT:
     rows = ordered(transactions, names(_NEEDED))
     known = nw.when(nw.col(_ORIGINAL) > 0).then(nw.col(_ORIGINAL))  # 0: came from before 8.0.1
     place = nw.concat_str(nw.col("server_id").cast(nw.String), known.cast(nw.String), separator=" ")
-    told = rows.select(
+    ways = rows.select(
         *names(_NEEDED),
         "seq",
         nw.when(nw.col("gtid").is_null()).then(place).otherwise(nw.col("gtid")).alias("_way"),
         (nw.col(_COMMIT) - known).alias("delay"),
     ).filter(~nw.col("_way").is_null())
-    first = told.group_by("_way").agg(nw.col("seq").min().alias("_first"))
-    order = told.join(first, on="_way", how="left").with_columns(
+    first = ways.group_by("_way").agg(nw.col("seq").min().alias("_first"))
+    order = ways.join(first, on="_way", how="left").with_columns(
         _at_origin=nw.when(nw.col("delay") == 0).then(nw.lit(0)).otherwise(nw.lit(1))
     )
     result = order.sort("_first", "_at_origin", _COMMIT, "seq", nulls_last=True)

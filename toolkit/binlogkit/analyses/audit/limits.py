@@ -53,10 +53,10 @@ def limits(
         missing_gtids(transactions),
         dict(loose or {}),
     )
-    told = [judge(evidence) for _, _, judge in _RULES]
-    verdicts = iter(_answered([said for said in told if isinstance(said, _Asked)]))
+    judged = [judge(evidence) for _, _, judge in _RULES]
+    verdicts = iter(_answered([said for said in judged if isinstance(said, _Asked)]))
     rows = []
-    for (name, meaning, _), said in zip(_RULES, told, strict=True):
+    for (name, meaning, _), said in zip(_RULES, judged, strict=True):
         verdict = next(verdicts) if isinstance(said, _Asked) else said
         if verdict is not None:
             rows.append((name, verdict.grade, meaning, verdict.evidence, verdict.file, verdict.pos))
@@ -186,8 +186,8 @@ def _rolled_back(found: _Evidence) -> _Said:
     if found.transactional:
         return None
     here = (nw.col("outcome") == "rolled_back") & (nw.col("rows") > 0)
-    told = "{n} transactions with row changes end in ROLLBACK"
-    return _Asked(found.transactions, here, told)
+    question = "{n} transactions with row changes end in ROLLBACK"
+    return _Asked(found.transactions, here, question)
 
 
 def _positional_names(found: _Evidence) -> _Said:

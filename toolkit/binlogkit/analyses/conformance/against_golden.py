@@ -105,7 +105,7 @@ class _Judge:
         self.tables = tables
         self.field_bytes = field_bytes
         self.compared = self.rows_compared = self.cells = 0
-        self._told: dict[Any, set[str]] = {}
+        self._named: dict[Any, set[str]] = {}
         self._at: Key = (-1, -1)
         self._stored: Mapping[str, str] = {}
         self._place: tuple[str, ...] = ()
@@ -127,9 +127,9 @@ class _Judge:
                 self._moved(mine, wanted, "event")
             self.compared += 1
             flat, other = _flat("", wanted), _flat("", mine)
-            told = self._told.setdefault(wanted["type"], set(other))
+            names = self._named.setdefault(wanted["type"], set(other))
             for name in {**flat, **other}:
-                if name in told or name in other:
+                if name in names or name in other:
                     have, want = other.get(name, _ABSENT), flat.get(name, _ABSENT)
                     if not _equal(have, want):
                         self._field(wanted, None, name, have, want)
@@ -177,9 +177,9 @@ class _Judge:
         alone.end()
 
     def _row(self, mine: Record, wanted: Record, number: int) -> None:
-        told = self._told.setdefault("", set(mine))
+        names = self._named.setdefault("", set(mine))
         for name in {**wanted, **mine}:
-            if name in _BESIDE or name in _IMAGES or not (name in told or name in mine):
+            if name in _BESIDE or name in _IMAGES or not (name in names or name in mine):
                 continue
             have, want = mine.get(name, _ABSENT), wanted.get(name, _ABSENT)
             # Numbers that go on after a lost row are that row's difference, not their own.
@@ -200,8 +200,8 @@ class _Judge:
 
     def _same_row(self, mine: Record, wanted: Record) -> bool:
         """The same place, as far as the decoder says it, and values that differ by rules only."""
-        if "" not in self._told:
-            self._told[""] = set(mine)
+        if "" not in self._named:
+            self._named[""] = set(mine)
             self._place = tuple(name for name in _PLACES if name in mine)
         if any(name in mine and mine[name] != wanted[name] for name in _PLACES):
             return False
@@ -370,8 +370,8 @@ def _same_event(mine: Record, wanted: Record) -> bool:
 
 def _event_features(event: Record) -> Features:
     place = {name: event.get(name) for name in ("pos", "inner")}
-    told = {name: value for name, value in _flat("", event).items() if name not in place}
-    values: Counter[Hashable] = Counter((name, _plain(value)) for name, value in told.items())
+    flat = {name: value for name, value in _flat("", event).items() if name not in place}
+    values: Counter[Hashable] = Counter((name, _plain(value)) for name, value in flat.items())
     return Features(tuple(place.values()), event.get("type"), values)
 
 

@@ -170,17 +170,17 @@ class BlockEvents:
         at = at[:count]
         if not stop or not count or (np.diff(at) < 0).any():
             return None
-        told = run.told(stop)
-        if not self._in_place(run, rows, at, told) or not self._named(maps[:count], rows):
+        facts = run.facts(stop)
+        if not self._in_place(run, rows, at, facts) or not self._named(maps[:count], rows):
             return None
-        if not run.gtids_are(told.gtids, stop):
+        if not run.gtids_are(facts.gtids, stop):
             return None
         by_bytes = self._by_bytes(run, rows, at) if rows.singles(count) else 0
         if by_bytes is None:
             return None
         if not lines.take_events(run.text(stop, rows.texts(count), at)):
             return None
-        self._apply(run, rows, at, told, by_bytes)
+        self._apply(run, rows, at, facts, by_bytes)
         return _taken(run, stop)
 
     def _judge_statement(self, run: EventRun, lines: LineSource) -> TakenEvents | None:
@@ -209,7 +209,7 @@ class BlockEvents:
     # ---- rows
 
     @staticmethod
-    def _in_place(run: EventRun, rows: RowRun, at: Places, told: RunFacts) -> bool:
+    def _in_place(run: EventRun, rows: RowRun, at: Places, facts: RunFacts) -> bool:
         """Whether the rows say rightly where they stand, and what their event and its transaction
         are."""
         count = len(at)
@@ -221,9 +221,9 @@ class BlockEvents:
             ("end_pos", run.ends[at], True),
             ("timestamp", run.numbers["timestamp"][at], True),
             ("server_id", run.numbers["server_id"][at], True),
-            ("commit_timestamp", told.commits[at], False),
-            ("thread_id", told.threads[at], False),
-            ("xid", told.xids[at], True),
+            ("commit_timestamp", facts.commits[at], False),
+            ("thread_id", facts.threads[at], False),
+            ("xid", facts.xids[at], True),
         )
         for name, want, there in numeric:
             have = rows.column(name, count)
@@ -235,7 +235,7 @@ class BlockEvents:
                 return False
         if rows.column("xa", count).null_count != count:
             return False
-        texts = (("gtid", told.gtids), ("query", told.queries))
+        texts = (("gtid", facts.gtids), ("query", facts.queries))
         return all(
             same_texts(rows.column(name, count), want.take(pa.array(at))) for name, want in texts
         )
@@ -270,9 +270,9 @@ class BlockEvents:
     # ---- what follows
 
     def _apply(
-        self, run: EventRun, rows: RowRun, at: Places, told: RunFacts, by_bytes: int
+        self, run: EventRun, rows: RowRun, at: Places, facts: RunFacts, by_bytes: int
     ) -> None:
-        count, stop = len(at), len(told.gtids)
+        count, stop = len(at), len(facts.gtids)
         last = stop - 1
         for rule, counts in rows.rules.items():
             self._explained(rule, int(counts[:count].sum()))
@@ -280,9 +280,9 @@ class BlockEvents:
         self._rows.pass_over(range(count))
         self._groups.passed(count, int(rows.cells[:count].sum()), by_bytes)
         self._stored.pass_to(run.key(last), int(run.ends[last]))
-        thread, commit = int(told.threads[last]), int(told.commits[last])
+        thread, commit = int(facts.threads[last]), int(facts.commits[last])
         self._transaction.passed(
-            gtid=told.gtids[last].as_py(), commit_timestamp=None if commit < 0 else commit,
+            gtid=facts.gtids[last].as_py(), commit_timestamp=None if commit < 0 else commit,
             thread_id=thread, query=None,
         )  # fmt: skip
 

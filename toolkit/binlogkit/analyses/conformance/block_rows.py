@@ -70,10 +70,10 @@ class BlockRows:
         table = block.table
         for run in block.runs():
             event = self._groups.event_at(run.key)
-            if event is None or any(run.told[name] != v for name, v in event.values.items()):
+            if event is None or any(run.values[name] != v for name, v in event.values.items()):
                 return False
             for name in AT_THE_END:
-                event.transaction.claim(name, run.told[name], run.key, run.number)
+                event.transaction.claim(name, run.values[name], run.key, run.number)
             if run.number != self._groups.next_number(run.key):
                 return False
             if run.number == 0 and any(self._groups.misnamed(event, table)):

@@ -39,7 +39,7 @@ from binlogkit.rows.schema import TableSchema
 
 _T = TypeVar("_T")
 _UINT32 = 0xFFFF_FFFF
-_UNTOLD = ("code", "size", "end_pos", "flags", "checksum")  # of a header; of checksums the numbers
+_OF_HEADER = ("code", "size", "end_pos", "flags", "checksum")  # of checksums the numbers
 _FIELD_OF = {"STMT_END": "flags", "block_length": "data"}  # compared with the text -> the field
 
 
@@ -96,7 +96,9 @@ class _Comparison:
         self.problem: str | None = None
         self.compared = 0
         self.last: Key = (-1, -1)
-        self.told = set[str]()  # fields of the event that were compared with the text and differ
+        self.differing = set[
+            str
+        ]()  # fields of the event that were compared with the text and differ
         self.ours = None if events is None else _our_events(events)
         self.groups = None
         self.blocks = None
@@ -195,7 +197,7 @@ class _Comparison:
     def _compare(
         self, key: Key, ours: Record, printed: PrintedEvent, stored: Mapping[str, Any] | None
     ) -> None:
-        self.told = {"log_pos"} if printed.inner is None else set()
+        self.differing = {"log_pos"} if printed.inner is None else set()
         self._type(key, ours, printed)
         self._field(key, "server_id", ours.get("server_id"), printed.server_id)
         timestamp = ours.get("timestamp")
@@ -216,10 +218,10 @@ class _Comparison:
         self, key: Key, ours: Record, printed: PrintedEvent, stored: Mapping[str, Any]
     ) -> None:
         """By the event's own bytes what the text does not have."""
-        for name in _UNTOLD:
+        for name in _OF_HEADER:
             have, want = ours.get(name), stored[name]
-            told = name == "checksum" and printed.inner is None and "none" in (have, want)
-            if name in ours and have != want and not told:
+            implied = name == "checksum" and printed.inner is None and "none" in (have, want)
+            if name in ours and have != want and not implied:
                 reason = f"the event's {name} is not what the log stores"
                 self.report(key, None, not_stored(name, have, want, reason))
 
@@ -229,7 +231,7 @@ class _Comparison:
         if event is None or not isinstance(fields, Mapping):
             return
         for name, have, content in not_as_stored(event.raw, fields):
-            if name not in self.told:
+            if name not in self.differing:
                 reason = f"the event's {name} is not what the log stores"
                 self.report(key, None, not_stored(name, have, content, reason))
 
@@ -304,8 +306,8 @@ class _Comparison:
 
     def _field(self, key: Key, name: str, ours: Any, theirs: Any) -> None:
         field = _FIELD_OF.get(name, name)
-        if ours != theirs and field not in self.told:
-            self.told.add(field)
+        if ours != theirs and field not in self.differing:
+            self.differing.add(field)
             reason = f"the event's {name} differs"
             self.report(key, None, unexplained(name, ours, theirs, reason))
 

@@ -101,10 +101,10 @@ def _mysqlbinlog(lines: Iterable[bytes | str]) -> Decoded:
     UsageError, while they are read: what mysqlbinlog never prints.
     """
     first, second = tee(read_text(lines))
-    return Decoded(_told(_events(first)), _told(_rows(second)))
+    return Decoded(_reported(_events(first)), _reported(_rows(second)))
 
 
-def _told(records: Iterator[Record]) -> Iterator[Record]:
+def _reported(records: Iterator[Record]) -> Iterator[Record]:
     """``records``; a number, date or value that mysqlbinlog never prints is the text's fault."""
     try:
         yield from records

@@ -210,7 +210,7 @@ class EventRun:
 
     # ---- transactions
 
-    def told(self, stop: int) -> RunFacts:
+    def facts(self, stop: int) -> RunFacts:
         """What the first events' transactions say."""
         parts = self._parts[:stop]
         ends = np.flatnonzero(parts == EventRole.END)
@@ -262,9 +262,9 @@ class EventRun:
             if alike.form.part == part:
                 yield alike.form, (events[: np.searchsorted(events, stop)], alike)
 
-    def gtids_are(self, told: pa.Array, stop: int) -> bool:
+    def gtids_are(self, gtids: pa.Array, stop: int) -> bool:
         """Whether the events say that their transactions have these GTIDs."""
-        return same_texts(self.batch.column("gtid").slice(0, stop), told)
+        return same_texts(self.batch.column("gtid").slice(0, stop), gtids)
 
     # ---- rows
 

@@ -113,6 +113,6 @@ def variable_at(data: bytes, at: int) -> tuple[int, int]:
     return int.from_bytes(data[at:end], "little") >> ones + 1, end
 
 
-def told(fields: Mapping[str, Any], name: str, write: Write, stored: bytes) -> list[FieldPlace]:
+def place_of(fields: Mapping[str, Any], name: str, write: Write, stored: bytes) -> list[FieldPlace]:
     """A field, where ``fields`` have it."""
     return [(name, fields[name], write, stored)] if name in fields else []

@@ -31,13 +31,17 @@ class OneSided:
 
 
 class Neighbours:
-    """Puts together what comes one after the other. ``told``: the difference that they are;
+    """Puts together what comes one after the other. ``difference``: the difference that they are;
     ``rows``: whether they are counted as rows."""
 
     def __init__(
-        self, findings: Differences, told: Callable[[OneSided], Difference], *, rows: bool = True
+        self,
+        findings: Differences,
+        difference: Callable[[OneSided], Difference],
+        *,
+        rows: bool = True,
     ) -> None:
-        self._findings, self._told, self._rows = findings, told, rows
+        self._findings, self._difference, self._rows = findings, difference, rows
         self._open: OneSided | None = None
 
     def add(self, one: OneSided) -> None:
@@ -55,4 +59,4 @@ class Neighbours:
             if self._rows:
                 lacking = one.count * one.lacking
                 self._findings.alone(lacking=lacking, invented=one.count - lacking)
-            self._findings.report(one.key, one.row, self._told(one))
+            self._findings.report(one.key, one.row, self._difference(one))

@@ -61,7 +61,7 @@ class Run:
 
     key: Key
     number: int
-    told: Mapping[str, Any]
+    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ class RowBlock:
     def runs(self) -> Iterator[Run]:
         """The block's rows, event by event."""
         events = self._events
-        for first, key, told in zip(events.starts, events.keys, events.told, strict=True):
-            yield Run(key, int(events.numbers[first]), told)
+        for first, key, values in zip(events.starts, events.keys, events.values, strict=True):
+            yield Run(key, int(events.numbers[first]), values)
 
     @property
     def last(self) -> tuple[Key, int]:
@@ -339,7 +339,9 @@ class _Events:
             other = pc.not_equal(column[1:], column[:-1]).fill_null(False)
             breaks[1:] |= np.asarray(other) | (null[1:] != null[:-1])
         self.breaks = breaks & ~begins
-        self.told = [dict(zip(_IN_COMMON, own, strict=True)) for own in zip(*columns, strict=True)]
+        self.values = [
+            dict(zip(_IN_COMMON, own, strict=True)) for own in zip(*columns, strict=True)
+        ]
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> Numbers:

@@ -41,12 +41,16 @@ class PrintedTransaction:
         if kind in _BEGINS or self.over:  # an INCIDENT of 5.6 follows a transaction, without GTID
             self.values = {}
         self.over = kind in ("Xid", "XA") or printed.statement in _ENDS
-        told = {name: theirs for name, _, theirs in fields_of(printed)} if kind in _TELLS else {}
+        printed_fields = (
+            {name: theirs for name, _, theirs in fields_of(printed)} if kind in _TELLS else {}
+        )
         if kind in _BEGINS:
-            self.values["gtid"] = _known(told.get("gtid"), "ANONYMOUS")
-            self.values["commit_timestamp"] = _known(told.get("immediate_commit_timestamp"), 0)
-        elif "thread_id" in told:
-            self.values["thread_id"] = told["thread_id"]
+            self.values["gtid"] = _known(printed_fields.get("gtid"), "ANONYMOUS")
+            self.values["commit_timestamp"] = _known(
+                printed_fields.get("immediate_commit_timestamp"), 0
+            )
+        elif "thread_id" in printed_fields:
+            self.values["thread_id"] = printed_fields["thread_id"]
         if kind == "Rows_query" and ours is not None:
             self.values["query"] = (ours.get("fields") or {}).get("query")
         elif kind == "Rows_query":
@@ -91,5 +95,5 @@ class PrintedTransaction:
         self._claims = {}
 
 
-def _known(value: Any, untold: Any) -> Any:
-    return None if value == untold else value
+def _known(value: Any, unset: Any) -> Any:
+    return None if value == unset else value

@@ -108,7 +108,11 @@ class ConformanceResult(Overviewed):
         ]  # fmt: skip
         facts += [("rows not judged", n) for n in (summary.rows_not_judged,) if n]
         facts += [("known, left out", n) for n in (summary.baselined,) if n]
-        facts += [("mysqlbinlog gave up", told) for told in (summary.problem,) if told is not None]
+        facts += [
+            ("mysqlbinlog gave up", problem)
+            for problem in (summary.problem,)
+            if problem is not None
+        ]
         return Overview("conformance", facts, sorted(rows, key=lambda row: _ORDER[row["kind"]]))
 
 

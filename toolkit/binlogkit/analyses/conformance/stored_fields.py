@@ -24,10 +24,10 @@ from binlogkit.analyses.conformance.field_forms import (
     names_size,
     packed,
     packed_at,
+    place_of,
     string,
     string_size,
     text,
-    told,
     typed,
     typed_field,
     uint,
@@ -141,8 +141,8 @@ def _query(
 ) -> Iterator[FieldPlace]:
     end = _status_end(body, start)
     for name, at, size in _QUERY_NUMBERS:
-        yield from told(fields, name, uint(size), body[at : at + size])
-    yield from told(fields, "schema", text, body[end : end + body[_DB_LENGTH_AT]])
+        yield from place_of(fields, name, uint(size), body[at : at + size])
+    yield from place_of(fields, "schema", text, body[end : end + body[_DB_LENGTH_AT]])
     yield from _no_text(body[end + body[_DB_LENGTH_AT] + 1 :], fields)
     said = fields.get("status_vars")
     if isinstance(said, Mapping) and "repeated" not in said:
@@ -157,7 +157,7 @@ def _status_end(body: bytes, start: int) -> int:
 def _load_query(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     yield from _query(body, fields, _LOAD_POST_HEADER)
     for name, at, size in _LOAD_NUMBERS:
-        yield from told(fields, name, uint(size), body[at : at + size])
+        yield from place_of(fields, name, uint(size), body[at : at + size])
 
 
 def _rows_query(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
@@ -200,17 +200,17 @@ def _user_var(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     at = 4 + int.from_bytes(body[:4], "little")
     there = not body[at]  # else it is NULL, and nothing follows
     kind, collation = body[at + 1 : at + 2], body[at + 2 : at + 6]
-    yield from told(fields, "var_type", code_of(_VALUE_TYPES), kind if there else b"")
-    yield from told(fields, "collation", uint(4), collation if there else b"")
+    yield from place_of(fields, "var_type", code_of(_VALUE_TYPES), kind if there else b"")
+    yield from place_of(fields, "collation", uint(4), collation if there else b"")
     end = at + 10 + int.from_bytes(body[at + 6 : at + 10], "little")
-    yield from told(fields, "value", from_hex, body[at + 10 : end] if there else b"")
+    yield from place_of(fields, "value", from_hex, body[at + 10 : end] if there else b"")
     unsigned = there and sum(body[end : end + 1]) & 1
-    yield from told(fields, "unsigned", uint(1), bytes([unsigned]))
+    yield from place_of(fields, "unsigned", uint(1), bytes([unsigned]))
 
 
 def _block(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
-    yield from told(fields, "file_id", uint(4), body[:4])
-    yield from told(fields, "data", from_hex, body[4:])
+    yield from place_of(fields, "file_id", uint(4), body[:4])
+    yield from place_of(fields, "data", from_hex, body[4:])
 
 
 # ---- tables and rows ----------------------------------------------------------------------------
@@ -218,16 +218,16 @@ def _block(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
 
 def _table_map(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     at = _TABLE_ID + _FLAGS
-    yield from told(fields, "flags", uint(_FLAGS), body[_TABLE_ID:at])
+    yield from place_of(fields, "flags", uint(_FLAGS), body[_TABLE_ID:at])
     for _ in ("db", "table"):
         at += string_size(body, at) + 1
     columns, at = packed_at(body, at)
-    yield from told(fields, "types", from_hex, body[at : at + columns])
+    yield from place_of(fields, "types", from_hex, body[at : at + columns])
     length, at = packed_at(body, at + columns)
-    yield from told(fields, "metadata", from_hex, body[at : at + length])
+    yield from place_of(fields, "metadata", from_hex, body[at : at + length])
     at += length
     end = at + (columns + 7) // 8
-    yield from told(fields, "nullable", from_hex, body[at:end])
+    yield from place_of(fields, "nullable", from_hex, body[at:end])
     yield from metadata_places(body[end:], fields)
 
 
@@ -275,10 +275,10 @@ def _extra(value: Mapping[str, Any]) -> bytes:
 
 
 def _gtid(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
-    yield from told(fields, "flags", uint(1), body[:1])
-    yield from told(fields, "sid", lambda sid: UUID(sid).bytes, body[1:17])
-    yield from told(fields, "gno", uint(8), body[17:_CLOCKS_AT])
-    yield from told(fields, "tag", text, b"")
+    yield from place_of(fields, "flags", uint(1), body[:1])
+    yield from place_of(fields, "sid", lambda sid: UUID(sid).bytes, body[1:17])
+    yield from place_of(fields, "gno", uint(8), body[17:_CLOCKS_AT])
+    yield from place_of(fields, "tag", text, b"")
     at = _CLOCKS_AT
     if body[at : at + 1] == bytes([_LOGICAL_CLOCK]):
         at += 1 + 8 + 8
@@ -288,7 +288,7 @@ def _gtid(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
                 _, at = packed_at(body, at)  # the transaction's length
     else:
         at = len(body)
-    yield from told(fields, "commit_group_ticket", uint(8), body[at:])
+    yield from place_of(fields, "commit_group_ticket", uint(8), body[at:])
 
 
 def tagged_places(data: bytes, at: int = 0) -> dict[int, slice]:
@@ -311,12 +311,12 @@ def _tagged(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     places = tagged_places(body)
     for name, number in (("flags", 0), ("commit_group_ticket", _TICKET)):
         stored = body[places[number]] if number in places else b""
-        yield from told(fields, name, variable, stored)
+        yield from place_of(fields, name, variable, stored)
 
 
 def _format(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
-    yield from told(fields, "created", uint(4), body[_CREATED_AT : _CREATED_AT + 4])
-    yield from told(fields, "event_header_length", uint(1), body[_LENGTHS_AT - 1 : _LENGTHS_AT])
+    yield from place_of(fields, "created", uint(4), body[_CREATED_AT : _CREATED_AT + 4])
+    yield from place_of(fields, "event_header_length", uint(1), body[_LENGTHS_AT - 1 : _LENGTHS_AT])
     said = fields.get("post_header_lengths")
     if not isinstance(said, Mapping):
         return
@@ -328,7 +328,7 @@ def _format(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     }
     for name in dict.fromkeys([*lengths, *said]):
         yield f"post_header_lengths.{name}", said.get(name), uint(1), lengths.get(name, b"")
-    yield from told(
+    yield from place_of(
         fields, "checksum_algorithm", code_of(_ALGORITHMS), body[_LENGTHS_AT + len(stored) :]
     )
 
@@ -347,14 +347,14 @@ def payload_fields(data: bytes, at: int = 0) -> tuple[list[tuple[int, slice]], i
 
 def _payload(body: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPlace]:
     stored, at = payload_fields(body)
-    yield from told(fields, "payload", from_hex, body[at:])
+    yield from place_of(fields, "payload", from_hex, body[at:])
     last = dict(stored)
     others = (
         typed_field(kind, body[place])
         for kind, place in stored
         if kind not in (PAYLOAD_SIZE, COMPRESSION, UNCOMPRESSED) or place is not last[kind]
     )
-    yield from told(fields, "unknown", typed, b"".join(others))
+    yield from place_of(fields, "unknown", typed, b"".join(others))
 
 
 _OPS = {

@@ -14,8 +14,8 @@ from binlogkit.analyses.conformance.field_forms import (
     from_hex,
     packed,
     packed_at,
+    place_of,
     text,
-    told,
     typed,
     typed_field,
 )
@@ -79,7 +79,7 @@ def metadata_places(block: bytes, fields: Mapping[str, Any]) -> Iterator[FieldPl
     """Every part that is stored in ``block``, and those that are said and are not."""
     said = fields.get("optional")
     if not isinstance(said, Mapping):
-        yield from told(fields, "optional", from_hex, block)
+        yield from place_of(fields, "optional", from_hex, block)
         return
     seen, others, at = set(), b"", 0
     while at < len(block):

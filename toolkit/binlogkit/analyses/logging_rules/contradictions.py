@@ -66,30 +66,30 @@ class Judgement:
                 yield {**place, "db": None, "table": None, **found}
 
     def _event(self, event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        kind, told = event["type"], event["fields"]
+        kind, values = event["type"], event["fields"]
         if kind == "FORMAT_DESCRIPTION_EVENT":
-            self._server = str(told["server_version"])
+            self._server = str(values["server_version"])
             self.tables.server_version = self._server
         elif kind == "TABLE_MAP_EVENT":
-            self._maps[told["table_id"]] = (told["db"], told["table"])
+            self._maps[values["table_id"]] = (values["db"], values["table"])
         elif kind in ("QUERY_EVENT", "EXECUTE_LOAD_QUERY_EVENT"):
-            yield from self._statement(kind, told)
-        elif "ROWS_EVENT" in kind and "before_columns" in told:
-            yield from self._format_of_rows(told)
-            yield from self._rows(told)
+            yield from self._statement(kind, values)
+        elif "ROWS_EVENT" in kind and "before_columns" in values:
+            yield from self._format_of_rows(values)
+            yield from self._rows(values)
 
     # -- statements
 
-    def _statement(self, kind: str, told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        text, variables = str(told["query"]), told.get("status_vars") or {}
+    def _statement(self, kind: str, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        text, variables = str(values["query"]), values.get("status_vars") or {}
         mode = variables.get("sql_mode")
         sort = statement_kind(text, mode, version_number(self._server))
         if sort is StatementKind.DDL:
             self.tables.apply(
-                text, default_db=told.get("schema") or None, sql_mode=mode,
+                text, default_db=values.get("schema") or None, sql_mode=mode,
                 explicit_defaults_for_timestamp=variables.get("explicit_defaults_for_timestamp"),
             )  # fmt: skip
-        if sort is not StatementKind.DML or self._refilled(text, told):
+        if sort is not StatementKind.DML or self._refilled(text, values):
             return
         unsafe = kind == "EXECUTE_LOAD_QUERY_EVENT" or self._unsafe(text)
         if self.formats == {BinlogFormat.ROW}:
@@ -97,12 +97,12 @@ class Judgement:
         elif unsafe and BinlogFormat.STATEMENT not in self.formats:
             yield self._said("row-format-mixed", "an unsafe statement as such", "rows", text)
 
-    def _refilled(self, text: str, told: Mapping[str, Any]) -> bool:
+    def _refilled(self, text: str, values: Mapping[str, Any]) -> bool:
         """Whether a server says that a MEMORY table was emptied by its restart."""
         words = text.replace("`", " ").replace(".", " ").split()
         if [word.upper() for word in words[:2]] != ["DELETE", "FROM"] or len(words) < 3:
             return False
-        names = words[2:] if len(words) == 4 else [told.get("schema") or "", *words[2:]]
+        names = words[2:] if len(words) == 4 else [values.get("schema") or "", *words[2:]]
         table = self.tables.table(*names[:2]) if len(names) == 2 else None
         return table is not None and table.engine == "MEMORY"
 
@@ -123,20 +123,22 @@ class Judgement:
 
     # -- rows
 
-    def _format_of_rows(self, told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def _format_of_rows(self, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         if self.formats == {BinlogFormat.STATEMENT}:
-            yield self._of_rows(told, "statement-format", "rows", "statements")
+            yield self._of_rows(values, "statement-format", "rows", "statements")
 
-    def _rows(self, told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        name = self._maps.get(told["table_id"])
+    def _rows(self, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        name = self._maps.get(values["table_id"])
         table = None if name is None else self.tables.mapped(*name)
-        op = str(told["op"])
-        if table is None or len(table.columns) != told["column_count"]:
+        op = str(values["op"])
+        if table is None or len(table.columns) != values["column_count"]:
             self.unjudged += 1
             return
         self.judged += 1
         names = [column.name for column in table.columns]
-        before, after = (_present(told[key], names) for key in ("before_columns", "after_columns"))
+        before, after = (
+            _present(values[key], names) for key in ("before_columns", "after_columns")
+        )
         if any(self._possible(table, image, op, before, after) for image in self.row_images):
             return
         allowed = []
@@ -146,7 +148,7 @@ class Judgement:
             allowed.append(f"{image}: {sides}{_more(image, columns.after)}")
         image = next(iter(self.row_images)) if len(self.row_images) == 1 else RowImage.FULL
         found = f"{names_of(before)} > {names_of(after)}"
-        yield self._of_rows(told, f"image-{op}-{image}", found, "; ".join(allowed))
+        yield self._of_rows(values, f"image-{op}-{image}", found, "; ".join(allowed))
 
     def _possible(
         self,
@@ -173,10 +175,10 @@ class Judgement:
         return old and BinlogFormat.MIXED in self.formats and len(self.formats) < len(BinlogFormat)
 
     def _of_rows(
-        self, told: Mapping[str, Any], rule: str, found: str, allowed: str
+        self, values: Mapping[str, Any], rule: str, found: str, allowed: str
     ) -> dict[str, Any]:
-        db, table = self._maps.get(told["table_id"], (None, None))
-        bitmaps = [told[key] for key in ("before_columns", "after_columns") if told[key]]
+        db, table = self._maps.get(values["table_id"], (None, None))
+        bitmaps = [values[key] for key in ("before_columns", "after_columns") if values[key]]
         return {
             "db": db, "table": table, "rule": rule, "found": found, "allowed": allowed,
             "bytes": " ".join(bitmaps),

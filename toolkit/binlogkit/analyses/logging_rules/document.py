@@ -48,15 +48,17 @@ class Sentence:
 @cache
 def sentences() -> tuple[Sentence, ...]:
     """Every rule of the document, in its order."""
-    told = tomllib.loads(_HERE.with_name("document.toml").read_text("utf-8"))
-    return tuple(Sentence(**rule) for rule in told["rule"])
+    document = tomllib.loads(_HERE.with_name("document.toml").read_text("utf-8"))
+    return tuple(Sentence(**rule) for rule in document["rule"])
 
 
 @cache
 def results() -> dict[str, dict[str, str]]:
     """What the servers gave when each case was played: by rule and version."""
-    told: dict[str, dict[str, str]] = json.loads(_HERE.with_name("results.json").read_text("utf-8"))
-    return told
+    found: dict[str, dict[str, str]] = json.loads(
+        _HERE.with_name("results.json").read_text("utf-8")
+    )
+    return found
 
 
 def sentence_of(rule: str) -> str:

@@ -44,7 +44,7 @@ def explain(statements: Sequence[Statement], settings: Settings) -> Iterator[dic
         case = Case(statement, settings, transaction, unsafe)
         logged = caches.take(statement, decision, changed=decision.outcome != Outcome.ERROR)
         caches.settings = settings_after(settings, statement.text)
-        told = (
+        steps = (
             *_tables(statement),
             *_unsafe(statement, settings, transaction, decision),
             *(
@@ -57,7 +57,7 @@ def explain(statements: Sequence[Statement], settings: Settings) -> Iterator[dic
             *_images(statement, settings, decision),
         )
         settings = caches.settings
-        for step, rule, holds, result in told:
+        for step, rule, holds, result in steps:
             yield head | {
                 "step": step,
                 "rule": rule,
@@ -67,10 +67,10 @@ def explain(statements: Sequence[Statement], settings: Settings) -> Iterator[dic
             }
 
 
-_Told = tuple[str, str, bool, str | None]
+_Step = tuple[str, str, bool, str | None]
 
 
-def _tables(statement: Statement) -> Iterator[_Told]:
+def _tables(statement: Statement) -> Iterator[_Step]:
     for use in statement.uses:
         rule = "D-T-table" if use.engine.transactional else "D-N-table"
         yield "table", rule, True, _use(use)
@@ -86,7 +86,7 @@ def _use(use: TableUse) -> str:
 
 def _unsafe(
     statement: Statement, settings: Settings, transaction: Transaction, decision: Decision
-) -> Iterator[_Told]:
+) -> Iterator[_Step]:
     for reason in REASONS:
         if not reason.since <= settings.version < reason.until:
             continue
@@ -102,7 +102,7 @@ def _unsafe(
         yield "unsafe", reason.rule or f"server-{reason.name}", holds, result
 
 
-def _caches(statement: Statement, logged: Logged) -> Iterator[_Told]:
+def _caches(statement: Statement, logged: Logged) -> Iterator[_Step]:
     for cache in logged.caches:
         direct = cache == Cache.NONE and statement.kind == "expression"
         rule = "server-expression" if direct else _CACHE_RULES[cache]
@@ -118,7 +118,7 @@ _CACHE_RULES = {
 }
 
 
-def _images(statement: Statement, settings: Settings, decision: Decision) -> Iterator[_Told]:
+def _images(statement: Statement, settings: Settings, decision: Decision) -> Iterator[_Step]:
     if decision.outcome != Outcome.ROWS:
         return
     for use in statement.changed:
@@ -130,8 +130,8 @@ def _images(statement: Statement, settings: Settings, decision: Decision) -> Ite
             image = settings.binlog_row_image
             rule = "image-update-duplicate" if duplicate else f"image-{op}-{image}"
             after_key = " after a duplicate key" * duplicate
-            told = f"{op} of {use.db}.{use.table}{after_key}: {before} > {after}"
-            yield "image", rule, True, told
+            text = f"{op} of {use.db}.{use.table}{after_key}: {before} > {after}"
+            yield "image", rule, True, text
 
 
 def _changes(statement: Statement) -> Iterator[tuple[str, bool]]:

@@ -120,7 +120,7 @@ def _followed(rows: Sequence[Mapping[str, Any]]) -> dict[int, TableChange]:
             default_db=same[0]["db"],
             sql_mode=same[0].get("sql_mode"),
             explicit_defaults_for_timestamp=False,
-            acted=Acted.UNTOLD,
+            acted=Acted.UNKNOWN,
         )
         if len(changes) == len(same):
             pairs = zip(same, changes, strict=True)
@@ -191,9 +191,9 @@ def parents(
     for definition in given:
         note(definition)
     for boundary in boundaries:
-        for told in (boundary.before, boundary.definition):
-            if told is not None:
-                note(told)
+        for one_definition in (boundary.before, boundary.definition):
+            if one_definition is not None:
+                note(one_definition)
         if boundary.action == "rename" and boundary.new_name is not None:
             old, new = ".".join(boundary.name), ".".join(boundary.new_name)
             above.setdefault(new, {}).update(above.get(old, {}))

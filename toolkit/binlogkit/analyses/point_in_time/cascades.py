@@ -315,8 +315,8 @@ class Cascades:
             rows.replace(~which, [])
             note(None)
             wanted = self._wanted(child) & rows.fields.keys()
-            told = {c: before[c] for c in wanted if known(before[c]).all()}
-            gone = {c: decoded(parts_of(cells)["value"]) for c, cells in told.items()}
+            complete = {c: before[c] for c in wanted if known(before[c]).all()}
+            gone = {c: decoded(parts_of(cells)["value"]) for c, cells in complete.items()}
             self._strike(child, Struck(gone, None, at, seqs), depth + 1)
             return True
         assert own is not None
@@ -385,9 +385,9 @@ def places_of(
     which = matches([images[column][0] for column in key], stored, None)
     if which is None:
         return None
-    told = np.logical_and.reduce([images[column][1] for column in key])
-    told &= np.logical_and.reduce([known(cells) for cells in own])[which]
-    return np.where(told, which, -1)
+    usable = np.logical_and.reduce([images[column][1] for column in key])
+    usable &= np.logical_and.reduce([known(cells) for cells in own])[which]
+    return np.where(usable, which, -1)
 
 
 def _strikes(batch: pa.RecordBatch, wanted: set[str]) -> Flags:
@@ -400,10 +400,10 @@ def _strikes(batch: pa.RecordBatch, wanted: set[str]) -> Flags:
     if updates.any():
         before, after = (columns_of(batch, side, wanted) for side in _SIDES)
         for column, (value, held) in after.items():
-            was, told = before[column]
+            was, present = before[column]
             equal = np.asarray(pc.equal(was, value).fill_null(False))
             none = np.asarray(was.is_null()) & np.asarray(value.is_null())
-            changed |= held & ~(told & (equal | none))
+            changed |= held & ~(present & (equal | none))
     found: Flags = there & (~updates | changed)
     return found
 
@@ -482,11 +482,11 @@ def matches(
             equal.append(both)
             perhaps.append(both)
             continue
-        told = folded(both, collation)
-        equal.append(told.equal)
-        perhaps.append(told.perhaps)
-        exact &= told.exact
-        opened |= told.open
+        compared = folded(both, collation)
+        equal.append(compared.equal)
+        perhaps.append(compared.perhaps)
+        exact &= compared.exact
+        opened |= compared.open
     found = _found(codes(equal), size, missing)
     if not exact.all():
         close, mine = codes(perhaps), exact[:size]

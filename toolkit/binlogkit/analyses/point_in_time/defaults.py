@@ -121,8 +121,8 @@ def with_defaults(batch: pa.RecordBatch, definition: TableDefinition) -> pa.Reco
             arrays[i] = both.unify_dictionaries().combine_chunks().take(pa.array(at))
     after = pa.StructArray.from_arrays(arrays, fields=list(images.type), mask=images.is_null())
     found = batch.set_column(batch.schema.get_field_index("after"), "after", after)
-    told = _lists(matrix, owners, batch.num_rows).cast(states.type)
-    return found.set_column(batch.schema.get_field_index("after_state"), "after_state", told)
+    lists = _lists(matrix, owners, batch.num_rows).cast(states.type)
+    return found.set_column(batch.schema.get_field_index("after_state"), "after_state", lists)
 
 
 def _lists(matrix: np.ndarray[Any, Any], owners: np.ndarray[Any, Any], size: int) -> pa.Array:

@@ -68,24 +68,24 @@ class ShareResult:
         """As JSON."""
         schema = None if self.schema is None else self.schema.serialize().to_pybytes().hex()
         found = {kind: asdict(one) for kind, one in (self.found or {}).items()}
-        told = {
+        facts = {
             name: getattr(self, name)
             for name in ("rows", "unknown", "key", "met", "complete", "rejected", "error", "broken")
         }
         supposed = [asdict(one) for one in self.supposed]
-        return json.dumps({**told, "schema": schema, "found": found, "supposed": supposed})
+        return json.dumps({**facts, "schema": schema, "found": found, "supposed": supposed})
 
     @classmethod
     def read(cls, text: str) -> ShareResult:
         """From its JSON."""
-        told: dict[str, Any] = json.loads(text)
-        schema = told.pop("schema")
-        found = {kind: StateFinding(**one) for kind, one in told.pop("found").items()}
-        supposed = tuple(Supposition(**one) for one in told.pop("supposed"))
-        broken = tuple((seq, Break(kind), tuple(key)) for seq, kind, key in told.pop("broken"))
+        facts: dict[str, Any] = json.loads(text)
+        schema = facts.pop("schema")
+        found = {kind: StateFinding(**one) for kind, one in facts.pop("found").items()}
+        supposed = tuple(Supposition(**one) for one in facts.pop("supposed"))
+        broken = tuple((seq, Break(kind), tuple(key)) for seq, kind, key in facts.pop("broken"))
         known = None if schema is None else pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(schema)))
         return cls(
-            **{**told, "key": tuple(told["key"])}, schema=known, found=found, supposed=supposed,
+            **{**facts, "key": tuple(facts["key"])}, schema=known, found=found, supposed=supposed,
             broken=broken,
         )  # fmt: skip
 
@@ -154,10 +154,10 @@ def _merged(several: Sequence[dict[str, StateFinding]]) -> dict[str, StateFindin
     return found
 
 
-def findings_of(told: ShareResult, findings: StateFindings) -> None:
+def findings_of(shared: ShareResult, findings: StateFindings) -> None:
     """The findings, after those about transactions."""
     outcome = ReplayOutcome(
-        pa.table({}), told.key, told.met, told.complete, told.rejected,
-        StateFindings(dict(told.found or {})), None,
+        pa.table({}), shared.key, shared.met, shared.complete, shared.rejected,
+        StateFindings(dict(shared.found or {})), None,
     )  # fmt: skip
     outcome.tell(findings)

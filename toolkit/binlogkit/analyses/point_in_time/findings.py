@@ -28,7 +28,7 @@ KINDS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_t
 class StateFinding:
     """A finding: how often, where first, and whether the state is determined nevertheless.
 
-    ``told``: what it means, if it is more than its kind (:data:`KINDS`); ``at``: a number that
+    ``text``: what it means, if it is more than its kind (:data:`KINDS`); ``at``: a number that
     rises in the order in which findings of one table were first met; ``places``: that number for
     each time.
     """
@@ -38,14 +38,14 @@ class StateFinding:
     determined: bool
     file: str | None
     pos: int | None
-    told: str | None = None
+    text: str | None = None
     at: int = 0
     places: list[int] = field(default_factory=list)
 
     @property
     def meaning(self) -> str:
         """What it means for the state."""
-        return self.told or KINDS[self.kind]
+        return self.text or KINDS[self.kind]
 
 
 @dataclass(slots=True)
@@ -63,12 +63,12 @@ class StateFindings:
         determined: bool = False,
         times: int = 1,
         at: int = 0,
-        told: str | None = None,
+        text: str | None = None,
     ) -> None:
         """Count more of a kind."""
         known = self.found.get(kind)
         if known is None:
-            self.found[kind] = StateFinding(kind, times, determined, file, pos, told, at, [at])
+            self.found[kind] = StateFinding(kind, times, determined, file, pos, text, at, [at])
         else:
             known.count += times
             known.places.append(at)
@@ -95,7 +95,7 @@ class StateFindings:
                 finding.pos,
                 determined=finding.determined,
                 times=finding.count,
-                told=finding.told,
+                text=finding.text,
             )
 
     def table(self) -> pa.Table:

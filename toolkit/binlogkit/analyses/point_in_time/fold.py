@@ -17,7 +17,7 @@ from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.keyed import Applied, fold_keyed
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
 from binlogkit.analyses.point_in_time.rows import Rows
-from binlogkit.analyses.point_in_time.unlogged import BREAKS, CONTRADICTIONS, Broken, told_of
+from binlogkit.analyses.point_in_time.unlogged import BREAKS, CONTRADICTIONS, Broken, difference_of
 from binlogkit.rows.schema import TableDefinition
 
 _CHUNK = 64 << 20
@@ -143,14 +143,14 @@ class Fold:
                 continue
             if kind == "unlogged" and not tells:
                 continue  # of rows that were not certain
-            first, told = int(which[0]), None
+            first, text = int(which[0]), None
             if tells and kind in CONTRADICTIONS:
                 compared = found.compared if kind == "unlogged" else None
-                told = told_of(chunk, first, self.key, kind, compared)
+                text = difference_of(chunk, first, self.key, kind, compared)
                 self._keep_broken(chunk, kind, which)
             seq, file, pos = chunk.place(first)
             at = 0 if seq is None else -seq if self.backwards else seq
-            self.findings.add(kind, file, pos, times=len(which), at=at, told=told)
+            self.findings.add(kind, file, pos, times=len(which), at=at, text=text)
 
     def _keep_broken(self, chunk: Chunk, kind: str, which: Integers) -> None:
         for change in which[: _KEPT - len(self.broken)].tolist():

@@ -37,14 +37,14 @@ class _Keys:
 
     ``parts``: the key after each change, for a delete the one before; if cells of it have no Arrow
     value, their stored bytes and texts are parts too. ``moved``: which updates gave the row another
-    key, and ``left``: the keys that those rows had before. ``told``: which changes have the needed
-    key.
+    key, and ``left``: the keys that those rows had before. ``complete``: which changes have the
+    needed key.
     """
 
     parts: list[Any]
     moved: Flags
     left: list[Any]
-    told: Flags
+    complete: Flags
 
 
 def read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> _Keys:
@@ -57,20 +57,22 @@ def read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> _Keys:
         return _Keys([], none, [], none)
     before, after = ([chunk.cells(side, name) for name in key] for side in (WAS, IS))
     stored = any("bytes" in parts_of(cells) for cells in (*before, *after))
-    was, was_told = _read(before, chunk.there[WAS], stored)
-    now, now_told = _read(after, chunk.there[IS], stored)
+    was, was_complete = _read(before, chunk.there[WAS], stored)
+    now, now_complete = _read(after, chunk.there[IS], stored)
     if len(key) > 1:
         lacking = [~known(cells) for cells in after]
-        now, now_told = _completed(chunk, lacking, (was, was_told), now)
+        now, now_complete = _completed(chunk, lacking, (was, was_complete), now)
     both = chunk.there[WAS] & chunk.there[IS]
-    moved = both & was_told & now_told
+    moved = both & was_complete & now_complete
     if moved.any():
         moved &= reduce(np.logical_or, (unequal(a, b) for a, b in zip(was, now, strict=True)))
-    told = np.where(chunk.there[WAS], was_told | (both & now_told & backwards), now_told)
-    if not now_told.all():
-        after = pa.array(now_told)
+    complete = np.where(
+        chunk.there[WAS], was_complete | (both & now_complete & backwards), now_complete
+    )
+    if not now_complete.all():
+        after = pa.array(now_complete)
         now = [pc.if_else(after, a, b) for a, b in zip(now, was, strict=True)]
-    return _Keys(now, moved, [part.filter(pa.array(moved)) for part in was], told)
+    return _Keys(now, moved, [part.filter(pa.array(moved)) for part in was], complete)
 
 
 def _read(
@@ -80,18 +82,18 @@ def _read(
 
     A key of one NULL part is none; beside other parts a NULL is allowed.
     """
-    told = there.copy()
+    complete = there.copy()
     found = [parts_of(cells) for cells in columns]
     for cells, parts in zip(columns, found, strict=True):
-        told &= known(cells)
+        complete &= known(cells)
         if len(columns) == 1 and parts["value"].null_count:
             odd = parts.get("state", parts["value"])
-            told &= np.asarray(parts["value"].is_valid()) | np.asarray(odd.is_valid())
+            complete &= np.asarray(parts["value"].is_valid()) | np.asarray(odd.is_valid())
     keys = [decoded(parts["value"]) for parts in found]
     for what, dtype in (("bytes", pa.binary()), ("text", pa.string())) if stored else ():
         none = pa.chunked_array([pa.nulls(len(there), dtype)])
         keys += [parts.get(what, none) for parts in found]
-    return keys, told
+    return keys, complete
 
 
 def _completed(
@@ -101,16 +103,16 @@ def _completed(
 
     A minimal after image of an update has only the parts that changed.
     """
-    parts, was_told = was
-    told = chunk.there[IS].copy()
-    before = pa.array(chunk.there[WAS] & was_told)
+    parts, was_complete = was
+    complete = chunk.there[IS].copy()
+    before = pa.array(chunk.there[WAS] & was_complete)
     for i, absent in enumerate(lacking):
         if absent.any():
-            told &= ~absent | ~chunk.there[WAS] | was_told
+            complete &= ~absent | ~chunk.there[WAS] | was_complete
             for at in range(i, len(now), len(lacking)):
                 was_part = pc.if_else(before, parts[at], None)
                 now[at] = pc.if_else(pa.array(absent), was_part, now[at])
-    return now, told
+    return now, complete
 
 
 @dataclass(slots=True)
@@ -140,9 +142,9 @@ def fold_keyed(
     """
     keys = read_keys(chunk, key, backwards=backwards)
     there = chunk.there[WAS] | chunk.there[IS]
-    problems = {"no_image": ~there, "key_missing": there & ~keys.told}
+    problems = {"no_image": ~there, "key_missing": there & ~keys.complete}
     rejected, compared = 0, None
-    if keys.told.any():
+    if keys.complete.any():
         before, parts = rows.aligned(keys.parts)
         events = _Events(before, chunk, keys, parts)
         whole = chunk.whole() & (chunk.names.keys() == rows.fields.keys())
@@ -170,7 +172,7 @@ class _Events:
         before, size = len(known[0]), chunk.size
         left = keys.left + [p.filter(keys.moved) for p in parts[len(keys.left) :]]
         found = codes([_joined(*p) for p in zip(known, parts, left, strict=True)])
-        change = np.flatnonzero(keys.told)
+        change = np.flatnonzero(keys.complete)
         code, removes = found[before + change], ~chunk.there[IS][change]
         if keys.moved.any():
             at = np.searchsorted(change, np.flatnonzero(keys.moved))

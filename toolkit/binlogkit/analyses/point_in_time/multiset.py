@@ -205,9 +205,9 @@ def _written(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[pa.Table, In
     And how many JSON diffs did not fit.
     """
     there = chunk.there[IS]
-    told = ~chunk.there[WAS] | (chunk.whole() & (chunk.names.keys() == rows.fields.keys()))
-    table = rows.widened(kept(chunk.rows(IS), there & told))
-    partial = np.flatnonzero(there & ~told)
+    complete = ~chunk.there[WAS] | (chunk.whole() & (chunk.names.keys() == rows.fields.keys()))
+    table = rows.widened(kept(chunk.rows(IS), there & complete))
+    partial = np.flatnonzero(there & ~complete)
     if not len(partial):
         return table, np.flatnonzero(there), 0
     each = np.arange(len(partial))
@@ -216,7 +216,7 @@ def _written(rows: Rows, chunk: Chunk, *, backwards: bool) -> tuple[pa.Table, In
     filled = filler.table(np.ones(len(partial), bool))
     return (
         joined([table, filled]),
-        np.concatenate([np.flatnonzero(there & told), partial]),
+        np.concatenate([np.flatnonzero(there & complete), partial]),
         filler.rejected,
     )
 

@@ -22,7 +22,7 @@ from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.constants import TableId
 
 # What a statement on an otherwise unknown table may do to values that it does not name.
-_UNTOLD = re.compile(r"\b(CONVERT|CHARACTER|CHARSET|COLLATE|PARTITION|UNION)\b", re.IGNORECASE)
+_NOT_LOGGED = re.compile(r"\b(CONVERT|CHARACTER|CHARSET|COLLATE|PARTITION|UNION)\b", re.IGNORECASE)
 _IGNORE = re.compile(r"\s*ALTER\s+IGNORE\b", re.IGNORECASE)  # drops rows (up to 5.6)
 _ENGINE = re.compile(r"\bENGINE\b", re.IGNORECASE)
 _FOREIGN = re.compile(r"\bDROP\s+(FOREIGN|CONSTRAINT)\b", re.IGNORECASE)
@@ -133,7 +133,7 @@ def stops_way(boundary: Boundary, *, cascades_logged: bool = False) -> bool:
     effects are not known."""
     if boundary.alteration is None or _IGNORE.match(boundary.statement):
         return True
-    unknown = [_UNTOLD] if cascades_logged else [_UNTOLD, _FOREIGN]
+    unknown = [_NOT_LOGGED] if cascades_logged else [_NOT_LOGGED, _FOREIGN]
     return boundary.before is None and any(one.search(boundary.statement) for one in unknown)
 
 
@@ -161,8 +161,10 @@ def ever_above(
     aliases: dict[str, set[str]] = {}
     for boundary in boundaries:
         if boundary.definition is not None:
-            told = boundary.definition
-            above.setdefault(f"{told.db}.{told.table}", set()).update(told.cascades)
+            definition = boundary.definition
+            above.setdefault(f"{definition.db}.{definition.table}", set()).update(
+                definition.cascades
+            )
         if boundary.action == "rename" and boundary.new_name is not None:
             pair = ".".join(boundary.name), ".".join(boundary.new_name)
             for one, other in (pair, pair[::-1]):

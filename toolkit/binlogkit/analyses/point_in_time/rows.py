@@ -172,11 +172,11 @@ class Rows:
         """Convert a column's cells and the rows' identifying values; whether cells became
         unknown."""
         field, (old, new) = self.fields[name], done.changed[name]
-        told = definition_of(field)
-        if told is not None:  # by the log, with the session's character sets
+        definition = definition_of(field)
+        if definition is not None:  # by the log, with the session's character sets
             numbers = old is not None and old.auto_increment
-            scale = old.scale if told.scale is None and old is not None else told.scale
-            old = replace(told, auto_increment=numbers, scale=scale)
+            scale = old.scale if definition.scale is None and old is not None else definition.scale
+            old = replace(definition, auto_increment=numbers, scale=scale)
         if new is not None:
             self.fields[name] = defined_field(new)
         if not len(self):

@@ -35,7 +35,7 @@ from binlogkit.errors import UsageError
 #: What tasks hand on: parcels, their places, their columns, keys that updates connect; then rows of
 #: a state, and a share's other results.
 PARCEL, PLACE, LAYOUT, EDGES = "parcel", "place", "layout", "edges"
-ROWS, TOLD = "rows", "told"
+ROWS, RESULT = "rows", "result"
 _PARCELS = pa.schema(
     [
         ("what", pa.string()), ("at", pa.int64()), ("last", pa.int64()), ("db", pa.string()),
@@ -65,30 +65,30 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class FoldedState:
-    """A state held by the tasks: its facts in ``told``, and where its rows are."""
+    """A state held by the tasks: its facts in ``result``, and where its rows are."""
 
-    told: ShareResult
+    result: ShareResult
     tasks: Tasks
     divided: bool
 
     def tell(self, findings: StateFindings) -> None:
         """The findings, after those about transactions."""
-        findings_of(self.told, findings)
+        findings_of(self.result, findings)
 
     def rows(self) -> Any:
         """The rows as a frame (STATE) in types that Spark carries, sorted by the key, else as first
         seen."""
-        assert self.told.schema is not None
-        return self.made(lambda batch: batch, self.told.schema)
+        assert self.result.schema is not None
+        return self.made(lambda batch: batch, self.result.schema)
 
     def made(self, function: Callable[[pa.RecordBatch], Any], schema: pa.Schema) -> Any:
         """The result of ``function`` on the rows, each one's own columns, in order, as a frame.
 
         ``schema``: of the result.
         """
-        assert self.told.schema is not None
-        types = {one.name: one.type for one in self.told.schema.field("values").type}
-        keys = [name for name in self.told.key if self.divided and name in types]
+        assert self.result.schema is not None
+        types = {one.name: one.type for one in self.result.schema.field("values").type}
+        keys = [name for name in self.result.key if self.divided and name in types]
         plain = carried(pa.schema([pa.field(f"{_ORDER}{i}", types[k]) for i, k in enumerate(keys)]))
         own = carried(schema)
         ordered = pa.schema([*own, *plain, pa.field(_ORDER, pa.int64())])
@@ -157,11 +157,11 @@ def fold_shared(changes: Any, inputs: ReplayInputs) -> FoldedState:
     alone = not inputs.key or inputs.family is not None or inputs.bases
     apart = not alone and divisible(inputs.key, given.schema)
     parcelled = given.tasks.map(_parcelling(given.changes, inputs, apart=apart), _PARCELS).kept()
-    told = parcelled.where("what", PLACE, LAYOUT, EDGES).records() if apart else []
-    plan = _planned(told, inputs, parcelled.shares)
+    records = parcelled.where("what", PLACE, LAYOUT, EDGES).records() if apart else []
+    plan = _planned(records, inputs, parcelled.shares)
     shares = parcelled.where("what", PARCEL).map(_sharing(inputs.key, plan), _SHARES)
     folded = shares.together(plan.count).map(_folding(inputs, plan.switches), _FOLDED).kept()
-    ended = [ShareResult.read(one["text"]) for one in folded.where("what", TOLD).records()]
+    ended = [ShareResult.read(one["text"]) for one in folded.where("what", RESULT).records()]
     ended = ended or [one for one in fold_share(inputs, [], []) if isinstance(one, ShareResult)]
     return FoldedState(merged(ended), folded, divided=plan.count > 1)
 
@@ -204,25 +204,25 @@ def _parcelling(
     return run
 
 
-def _planned(told: Sequence[Mapping[str, Any]], inputs: ReplayInputs, count: int) -> _Plan:
-    """``told``: what the driver needs to know, nothing if rows cannot be folded apart; ``count``:
-    the possible number of shares."""
+def _planned(records: Sequence[Mapping[str, Any]], inputs: ReplayInputs, count: int) -> _Plan:
+    """``records``: what the driver needs to know, nothing if rows cannot be folded apart;
+    ``count``: the possible number of shares."""
     none = np.empty(0, np.uint64)
     alone = _Plan(1, Connected(none, none))
-    places = _places(one for one in told if one["what"] == PLACE)
+    places = _places(one for one in records if one["what"] == PLACE)
     if not places or not may_divide(inputs, places[0][0]):
         return alone
     runs = sorted(places, key=lambda place: (place[2], place[0]))
     if any(a[2] == b[2] and b[0] <= a[1] for a, b in pairwise(runs)):
         return alone  # a table's columns may change back and forth
-    edges = [one["data"] for one in told if one["what"] == EDGES]
+    edges = [one["data"] for one in records if one["what"] == EDGES]
     if None in edges:
         return alone
     pairs = [unpacked(data) for data in edges]
     connected = Connected.by(
         *(np.concatenate([none, *(pair[i].to_numpy() for pair in pairs)]) for i in range(2))
     )
-    empties = {one["layout"]: unpacked(one["data"]) for one in told if one["what"] == LAYOUT}
+    empties = {one["layout"]: unpacked(one["data"]) for one in records if one["what"] == LAYOUT}
     switches = tuple(Switch(at, name, empties[layout]) for at, _, name, layout in places)
     return _Plan(count, connected, switches)
 
@@ -267,7 +267,7 @@ def _folding(
         at = 0
         for found in fold_share(inputs, switches, in_order(given)):
             if isinstance(found, ShareResult):
-                yield row(_FOLDED, TOLD, found.text(), None)
+                yield row(_FOLDED, RESULT, found.text(), None)
             elif found.num_rows:
                 yield row(_FOLDED, ROWS, str(at), packed(found))
                 at += found.num_rows

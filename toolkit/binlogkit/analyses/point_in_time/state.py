@@ -250,18 +250,18 @@ def _shared(changes: Any, inputs: ReplayInputs, findings: StateFindings) -> Stat
         raise UsageError("what foreign keys did is not kept on Spark")
     folded = fold_shared(changes, inputs)
     folded.tell(findings)
-    told = findings.table()
+    frame = findings.table()
     if is_spark(changes):
-        told = from_arrow(told, changes, FINDINGS)
+        frame = from_arrow(frame, changes, FINDINGS)
     determined = all(finding.determined for finding in findings.found.values())
-    definition = inputs.definition() if folded.told.met else None
+    definition = inputs.definition() if folded.result.met else None
     return State(
         folded.rows(),
-        told,
+        frame,
         determined,
         definition=definition,
         folded=folded,
-        broken=folded.told.broken,
+        broken=folded.result.broken,
     )
 
 

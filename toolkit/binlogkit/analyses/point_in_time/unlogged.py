@@ -64,7 +64,7 @@ class ComparedImages:
             found.append((self._chunk.cells(IS, name), self._previous))
         return found
 
-    def told(self, change: int) -> tuple[dict[str, tuple[Any, Any]], str]:
+    def difference(self, change: int) -> tuple[dict[str, tuple[Any, Any]], str]:
         """In what a change differs: what was known, what its image has; by which change it was."""
         fields = {field.name: field for field in self._chunk.fields}
         at = int(self._base[change])
@@ -81,11 +81,11 @@ class ComparedImages:
         return columns, "" if file is None else f" by {_place(file, pos)}"
 
 
-def told_of(
+def difference_of(
     chunk: Chunk, change: int, key: Sequence[str], kind: str, compared: ComparedImages | None
 ) -> str:
     """How a change does not fit what is known; ``compared``: of an ``unlogged`` one."""
-    columns, since = ({}, "") if compared is None else compared.told(change)
+    columns, since = ({}, "") if compared is None else compared.difference(change)
     side = WAS if chunk.there[WAS][change] and kind != "duplicate" else IS
     wanted = [field for field in chunk.fields if field.name in key or not key]
     row = {field.name: _text(chunk.cells(side, field.name), change, field) for field in wanted}

@@ -48,7 +48,7 @@ def candidates(
     rows = RowSuspects(changes, integers(undone["tx"]), since, unchecked)
     of, jobs = _Transactions(transactions), Jobs(transactions, rows.counted, boundaries)
     touched = {*rows.counted.tables}
-    told = StatedSuspects(
+    of_statements = StatedSuspects(
         boundaries,
         of.numbered(b.tx for b in boundaries),
         jobs.filled,
@@ -56,7 +56,9 @@ def candidates(
         transactions.num_rows,
     )
     texts = [] if statements is None else _texts(statements)
-    spoken = sorted([*told.find(), *stated(texts, transactions.num_rows)], key=_order)[:_KEPT]
+    spoken = sorted([*of_statements.find(), *stated(texts, transactions.num_rows)], key=_order)[
+        :_KEPT
+    ]
     written: dict[tuple[str | None, int | None], list[TableId]] = {}
     for b in boundaries:
         written.setdefault((b.file, b.pos), []).append(b.name)

@@ -188,8 +188,8 @@ class Images:
             self._tell_update()
         elif self._keys is not None:
             low, high = self._keys
-            told = f"{_text(low)} to {_text(high)}" if low != high else _text(low)
-            suspect.what.append(f"{self._key} {told}")
+            span = f"{_text(low)} to {_text(high)}" if low != high else _text(low)
+            suspect.what.append(f"{self._key} {span}")
         if suspect.op == "delete":
             self._tell_delete()
 
@@ -214,12 +214,12 @@ class Images:
         known = sorted(
             self._columns.items(), key=lambda item: (not item[1].constant, -item[1].changed)
         )
-        told = [(n, c) for n, c in known if c.chosen]
-        suspect.what += [column.words(name) for name, column in told[:_SHOWN]]
-        if len(told) > _SHOWN:
-            suspect.what.append(f"{len(told) - _SHOWN} more columns")
+        chosen = [(n, c) for n, c in known if c.chosen]
+        suspect.what += [column.words(name) for name, column in chosen[:_SHOWN]]
+        if len(chosen) > _SHOWN:
+            suspect.what.append(f"{len(chosen) - _SHOWN} more columns")
         much = max(suspect.found.values())
-        whole = [(name, c) for name, c in told if c.changed >= _SHARE * self._rows]
+        whole = [(name, c) for name, c in chosen if c.changed >= _SHARE * self._rows]
         levelled = [name for name, c in whole if c.constant and len(c.before) >= _MANY]
         unknown = [name for name, c in whole if c.constant and c.unknown]
         if levelled:
@@ -230,7 +230,7 @@ class Images:
             suspect.why.append(f"the images do not have what {', '.join(unknown)} was before")
         if any(c.scaled for _, c in whole):
             suspect.found["factor"] = max(much, 0.9 * suspect.share)
-        if any(c.mojibake >= _MANY and 2 * c.mojibake >= c.foreign for _, c in told):
+        if any(c.mojibake >= _MANY and 2 * c.mojibake >= c.foreign for _, c in chosen):
             suspect.found["garbled"] = max(much, 0.9 * suspect.share)
 
 

@@ -145,15 +145,15 @@ def _explain_header(part: FieldPart, walk: EventWalk, read: RawEvent) -> None:
 
 def _log_pos(raw: RawEvent) -> str:
     """What ``log_pos`` means in this version, and whether it holds."""
-    told = raw.header.log_pos
+    log_pos = raw.header.log_pos
     own = raw.version == 3
     where = raw.pos if own else raw.pos + raw.header.size
     meaning = "where this event begins (so in v3)" if own else "where the next event begins"
     if raw.inner is not None:
         return "inside a payload: not a place in the file"
-    if told == where % _WRAP:
+    if log_pos == where % _WRAP:
         return meaning + (" modulo 2**32" if where >= _WRAP else "")
-    if not told:
+    if not log_pos:
         return "0: the event was made for the network, or its place is not given"
     return f"{meaning}, in the log where it was written first: here that is {where}"
 

@@ -64,7 +64,7 @@ def fields_of(record: str) -> Fields:
     Where it has null, the field is the one of that name under ``shared``.
     """
     shared, own = _DECLARED["shared"], _DECLARED[record]
-    return fields(*((name, *(told or shared[name])) for name, told in own.items()))
+    return fields(*((name, *(own_field or shared[name])) for name, own_field in own.items()))
 
 
 def chosen(declared: Fields, *wanted: str) -> Fields:

@@ -39,7 +39,7 @@ _COMPLETED = "-- Dump completed"
 _UNSAFE = frozenset(
     {"big5", "cp932", "gb18030", "gbk", "sjis", "ucs2", "utf16", "utf16le", "utf32"}
 )
-_NOT_TOLD = ("", "binary")  # where names of tables are in UTF-8, as SHOW CREATE TABLE has them
+_NO_CHARSET = ("", "binary")  # where names of tables are in UTF-8, as SHOW CREATE TABLE has them
 _CUT = "The dump may end inside the table's rows: nothing in it comes after them."
 
 
@@ -84,8 +84,8 @@ class DumpReader:
                 self.coordinates.take(text)
                 self.completed = self.completed or text.lstrip().startswith(_COMPLETED)
             elif part is ScriptPart.CUT:
-                told = "it ends inside a statement" if self.tables else _NO_DUMP
-                raise InputError(self._source, f"the base cannot be read: {told}")
+                why = "it ends inside a statement" if self.tables else _NO_DUMP
+                raise InputError(self._source, f"the base cannot be read: {why}")
             else:
                 self._statement(stream, text)
         return self._made
@@ -150,7 +150,7 @@ class DumpReader:
 
     def _decoded(self, text: str) -> str:
         """A statement's text, whose bytes each stand as one character."""
-        names = self._client if self._client not in _NOT_TOLD else "utf8mb4"
+        names = self._client if self._client not in _NO_CHARSET else "utf8mb4"
         data = text.encode("latin-1")
         try:
             return decode(names, data)
@@ -168,8 +168,8 @@ class DumpReader:
             if change.action == "statement_write" and not change.table:
                 raise self._refused("a statement of it may write any table")
             if not change.db:
-                told = f"{change.reason}; name the database of the dump's tables (USE)"
-                raise SchemaError(f"{printable(self._source)}: {told}")
+                why = f"{change.reason}; name the database of the dump's tables (USE)"
+                raise SchemaError(f"{printable(self._source)}: {why}")
             name = change.db, change.table
             if self._last is None or name != self._name(self._last):
                 self._end()
@@ -194,7 +194,7 @@ class DumpReader:
         table.definition = definition
 
     def _insert(self, text: str, mode: Any) -> None:
-        charset = self._client if self._client not in _NOT_TOLD else "utf8mb4"
+        charset = self._client if self._client not in _NO_CHARSET else "utf8mb4"
         try:
             target = target_of(text, charset)
             if target is None:

@@ -44,7 +44,7 @@ class StateFacts:
 
     def metadata(self) -> dict[bytes, bytes]:
         """For an Arrow schema."""
-        told = {
+        facts = {
             "version": _VERSION,
             "table": list(self.name),
             "file": self.file,
@@ -55,7 +55,7 @@ class StateFacts:
             "columns": [{"name": f.name, "facts": field_facts(f)} for f in self.fields],
             "definition": None if self.definition is None else asdict(self.definition),
         }
-        return {KEY: json.dumps(told, default=lambda default: {"hex": default.hex()}).encode()}
+        return {KEY: json.dumps(facts, default=lambda default: {"hex": default.hex()}).encode()}
 
 
 def facts_in(text: bytes) -> StateFacts:
@@ -63,18 +63,18 @@ def facts_in(text: bytes) -> StateFacts:
     if len(text) > _MOST:
         raise Misread("its metadata are too long")
     try:
-        told = json.loads(text)
-        if told["version"] != _VERSION:
-            raise Misread(f"its version {told['version']!r} is not known here")
-        db, table = told["table"]
-        pos, gtids, definition = told["pos"], told["gtids"], told["definition"]
-        columns = [(str(c["name"]), c["facts"]) for c in told["columns"]]
+        stored = json.loads(text)
+        if stored["version"] != _VERSION:
+            raise Misread(f"its version {stored['version']!r} is not known here")
+        db, table = stored["table"]
+        pos, gtids, definition = stored["pos"], stored["gtids"], stored["definition"]
+        columns = [(str(c["name"]), c["facts"]) for c in stored["columns"]]
         return StateFacts(
             (str(db), str(table)),
             tuple(field_as(name, facts) for name, facts in columns),
-            tuple(map(str, told["key"])),
-            told["determined"] is True,
-            None if told["file"] is None else str(told["file"]),
+            tuple(map(str, stored["key"])),
+            stored["determined"] is True,
+            None if stored["file"] is None else str(stored["file"]),
             pos if isinstance(pos, int) and pos >= 0 else None,
             None if gtids is None else GtidSet.parse(str(gtids)),
             None if definition is None else _definition(definition),
@@ -98,17 +98,17 @@ def field_as(name: str, facts: dict[str, str]) -> pa.Field:
     raise Misread("the type of a column is not known")
 
 
-def _partial(told: Any, unique: Sequence[Sequence[str]]) -> tuple[int, tuple[int | None, ...]]:
+def _partial(stored: Any, unique: Sequence[Sequence[str]]) -> tuple[int, tuple[int | None, ...]]:
     """A partial key; files of earlier versions have its place alone."""
-    if isinstance(told, int):
-        return told, (1,) * len(unique[told])
-    place, lengths = told
+    if isinstance(stored, int):
+        return stored, (1,) * len(unique[stored])
+    place, lengths = stored
     return int(place), tuple(None if length is None else int(length) for length in lengths)
 
 
-def _definition(told: dict[str, Any]) -> TableDefinition:
+def _definition(stored: dict[str, Any]) -> TableDefinition:
     columns = []
-    for column in told["columns"]:
+    for column in stored["columns"]:
         default = column["default"]
         if isinstance(default, dict):
             default = bytes.fromhex(default["hex"])
@@ -117,18 +117,19 @@ def _definition(told: dict[str, Any]) -> TableDefinition:
         made = ColumnDefinition(**{**column, "default": default, "labels": labels, "reads": reads})
         column_of(made)  # KeyError: no type of MySQL
         columns.append(made)
-    unique = tuple(tuple(map(str, names)) for names in told["unique_keys"])
+    unique = tuple(tuple(map(str, names)) for names in stored["unique_keys"])
     foreign = []
-    for key in told["foreign"]:
+    for key in stored["foreign"]:
         lists = {name: tuple(map(str, key[name])) for name in ("columns", "referenced")}
         foreign.append(ForeignKey(**{**key, **lists}))
     return TableDefinition(
-        str(told["db"]), str(told["table"]), tuple(columns), tuple(map(str, told["primary_key"])),
-        unique, told["charset"], told["collation"], told["engine"], tuple(foreign),
-        tuple(_partial(key, unique) for key in told.get("partial_keys", ())),
-        tuple(map(str, told.get("indexed", ()))),
-        unique_names=tuple(map(str, told.get("unique_names", ()))),
+        str(stored["db"]), str(stored["table"]), tuple(columns),
+        tuple(map(str, stored["primary_key"])),
+        unique, stored["charset"], stored["collation"], stored["engine"], tuple(foreign),
+        tuple(_partial(key, unique) for key in stored.get("partial_keys", ())),
+        tuple(map(str, stored.get("indexed", ()))),
+        unique_names=tuple(map(str, stored.get("unique_names", ()))),
         expression_keys=tuple(
-            tuple(map(str, names)) for names in told.get("expression_keys", ())
+            tuple(map(str, names)) for names in stored.get("expression_keys", ())
         ),
     )  # fmt: skip

@@ -42,8 +42,8 @@ def state_rows_of(records: Iterable[tuple[Any, Any]], fields: Sequence[pa.Field]
     for values, unknown in records:
         if not isinstance(values, dict) or not isinstance(unknown, list):
             raise Misread("a row is no row of a state")
-        told, missing = values.keys(), set(map(str, unknown))
-        if told & missing or told | missing != readers.keys():
+        given, missing = values.keys(), set(map(str, unknown))
+        if given & missing or given | missing != readers.keys():
             raise Misread("a row has other columns than the table")
         size = sum(len(v) for v in values.values() if isinstance(v, str))
         row = [UNKNOWN if n in missing else read(values[n]) for n, read in readers.items()]

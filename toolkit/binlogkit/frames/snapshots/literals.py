@@ -173,8 +173,10 @@ def _labels(column: ColumnDefinition, made: pa.Field, dialect: Dialect) -> Read:
     def read(literal: Literal) -> Any:
         text = read_text(literal)
         if text is not UNKNOWN:
-            told = text.split(",") if several else [text]
-            if not labels.issuperset(told) and not labels.issuperset(map(_shown, told)):
+            labels_read = text.split(",") if several else [text]
+            if not labels.issuperset(labels_read) and not labels.issuperset(
+                map(_shown, labels_read)
+            ):
                 raise Misread("no label of the column's")
         return text
 

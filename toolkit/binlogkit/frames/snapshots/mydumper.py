@@ -77,8 +77,8 @@ def _metadata_in(text: str) -> _Metadata:
 
 def read_mydumper(folder: DumpFolder, wanted: Callable[[TableId], bool]) -> Snapshot:
     """The snapshot of the ``wanted`` tables. Errors: InputError, LimitError, SchemaError."""
-    told = _Metadata() if PARTIAL in folder.names else _metadata_in(folder.text(METADATA))
-    if not told.finished:
+    metadata = _Metadata() if PARTIAL in folder.names else _metadata_in(folder.text(METADATA))
+    if not metadata.finished:
         raise InputError(folder.source, "the dump was not finished: its metadata do not say so")
     reader = DumpReader(wanted)
     tables = _definitions(folder, reader)
@@ -87,16 +87,16 @@ def read_mydumper(folder: DumpFolder, wanted: Callable[[TableId], bool]) -> Snap
         rows = reader.tables.get(name)
         if rows is None:
             continue
-        said = told.rows.get(stem, told.rows.get(".".join(name)))
+        said = metadata.rows.get(stem, metadata.rows.get(".".join(name)))
         if said is not None and said != rows.count:
             reason = f"{'.'.join(name)} has {rows.count} rows in it, and {said} by its metadata"
             raise InputError(folder.source, f"the dump is not whole: {reason}")
         numbers = chunks.get(stem, set())
-        if not rows.count and not (said is not None and any(told.rows.values())):
+        if not rows.count and not (said is not None and any(metadata.rows.values())):
             rows.doubts.append(_NO_ROWS)
         elif said is None and numbers and numbers != set(range(min(numbers), max(numbers) + 1)):
             rows.doubts.append(_NO_CHUNK)
-    return reader.snapshot(folder.source, told.coordinates)
+    return reader.snapshot(folder.source, metadata.coordinates)
 
 
 def _definitions(folder: DumpFolder, reader: DumpReader) -> dict[str, TableId]:

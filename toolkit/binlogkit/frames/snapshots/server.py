@@ -172,15 +172,15 @@ class ServerTables:
             if columns.waiting:
                 yield columns.flush()
         except Misread as exc:
-            told = f"a value of {shown(name)} cannot be read: {exc}"
-            raise ServerError(told, server=self._tables.server) from exc
+            text = f"a value of {shown(name)} cannot be read: {exc}"
+            raise ServerError(text, server=self._tables.server) from exc
 
     def facts(self, name: TableId) -> StateFacts:
         """What its Parquet file says of a table."""
-        told = self.definitions[name]
-        fields = tuple(column_field(column_of(column)) for column in told.columns)
-        key = key_of(told)[0]
-        return StateFacts(name, fields, key, True, self.file, self.pos, self.gtids, told)
+        definition = self.definitions[name]
+        fields = tuple(column_field(column_of(column)) for column in definition.columns)
+        key = key_of(definition)[0]
+        return StateFacts(name, fields, key, True, self.file, self.pos, self.gtids, definition)
 
     def snapshot(self) -> Snapshot:
         """All of it, in memory."""

@@ -54,8 +54,8 @@ def read_shell_dump(folder: DumpFolder, wanted: Callable[[TableId], bool]) -> Sn
     except (LookupError, TypeError, ValueError, AttributeError) as exc:
         if isinstance(exc, Misread):
             raise InputError(folder.source, str(exc)) from exc
-        told = "its metadata are not as MySQL Shell writes them"
-        raise InputError(folder.source, f"{told} ({type(exc).__name__})") from exc
+        why = "its metadata are not as MySQL Shell writes them"
+        raise InputError(folder.source, f"{why} ({type(exc).__name__})") from exc
 
 
 def _read(folder: DumpFolder, wanted: Callable[[TableId], bool]) -> Snapshot:

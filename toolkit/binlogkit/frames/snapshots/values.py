@@ -246,8 +246,8 @@ class Columns:
                     unknown[row].append(self.fields[i].name)
                     continue
                 found[i] = cell.state
-                told = {"image": _AFTER, "column": i, "bytes": cell.stored, "text": cell.text}
-                stored.append(told)
+                state = {"image": _AFTER, "column": i, "bytes": cell.stored, "text": cell.text}
+                stored.append(state)
             states[row], raw[row] = found, stored or None
         schema = self._schema
         return (

@@ -102,8 +102,8 @@ class QueryEngine:
     def _check(self, joined: JoinedTable, relation: str) -> None:
         """UndeterminedError: a value is compared otherwise by the server."""
         for column, test in joined.guards:
-            told = test.format(*[f"c{column}"] * test.count("{}"))
-            sql = f"SELECT c{column} FROM {relation} WHERE w > 0 AND NOT ({told}) LIMIT 1"
+            condition = test.format(*[f"c{column}"] * test.count("{}"))
+            sql = f"SELECT c{column} FROM {relation} WHERE w > 0 AND NOT ({condition}) LIMIT 1"
             found = self._session.execute(sql).fetchall()
             if found:
                 name = ".".join((*joined.table, joined.columns[column])).lstrip(".")

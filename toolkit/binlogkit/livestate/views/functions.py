@@ -153,30 +153,30 @@ def _outermost(node: exp.Expr, make: Makes) -> Typed:
 
 def _united(node: exp.Expr, found: Sequence[Typed]) -> tuple[ValueKind, list[str]]:
     """Values of which one is shown, in the type that holds them all."""
-    told = [one for one in found if one.kind.name != "null"]
-    names = {"integer" if one.kind.name == "boolean" else one.kind.name for one in told}
-    if not told:
+    typed = [one for one in found if one.kind.name != "null"]
+    names = {"integer" if one.kind.name == "boolean" else one.kind.name for one in typed}
+    if not typed:
         raise refused(node, "all of it is NULL")
     if names in ({"text"}, {"date"}, {"binary"}):
-        return _alike(node, told), [one.sql for one in found]
+        return _alike(node, typed), [one.sql for one in found]
     if not names <= {"integer", "decimal"}:
         raise refused(node, f"values of these types ({', '.join(sorted(names))}) are not united")
-    if any(one.kind.unsigned for one in told):
+    if any(one.kind.unsigned for one in typed):
         raise refused(node, "unsigned integers are not united")
     if names == {"integer"}:
         return ValueKind("integer"), [f"CAST({one.sql} AS BIGINT)" for one in found]
-    scale = max(one.kind.scale for one in told)
-    digits = max(one.kind.digits - one.kind.scale for one in told) + scale
+    scale = max(one.kind.scale for one in typed)
+    digits = max(one.kind.digits - one.kind.scale for one in typed) + scale
     if digits > _MOST_DIGITS:
         raise refused(node, "the result has too many digits")
     kind = ValueKind("decimal", scale=scale, digits=digits)
     return kind, [f"CAST({one.sql} AS DECIMAL(38, {scale}))" for one in found]
 
 
-def _alike(node: exp.Expr, told: Sequence[Typed]) -> ValueKind:
+def _alike(node: exp.Expr, typed: Sequence[Typed]) -> ValueKind:
     """The kind of texts, binaries or dates of columns, and of constants among texts."""
-    kinds = {one.kind for one in told if one.literal is None}
-    constants = {str(one.literal) for one in told if one.literal is not None}
+    kinds = {one.kind for one in typed if one.literal is None}
+    constants = {str(one.literal) for one in typed if one.literal is not None}
     if not kinds and len({one.lower() for one in constants}) == len(constants):
         kinds = {ValueKind("text", collation=CONSTANTS)}
     if len(kinds) != 1 or not all(map(str.isascii, constants)):
@@ -187,8 +187,10 @@ def _alike(node: exp.Expr, told: Sequence[Typed]) -> ValueKind:
 def _one_of(node: exp.Expr, found: Sequence[Typed], form: Callable[[list[str]], str]) -> Typed:
     kind, texts = _united(node, found)
     leaves = tuple(leaf for one in found for leaf in (one.leaves or (one,)))
-    told = tuple(replace(one, kind=kind) for one in leaves if one.kind.name == kind.name == "text")
-    return Typed(form(texts), kind, leaves=told)
+    texts_of = tuple(
+        replace(one, kind=kind) for one in leaves if one.kind.name == kind.name == "text"
+    )
+    return Typed(form(texts), kind, leaves=texts_of)
 
 
 def _coalesce(node: exp.Expr, make: Makes) -> Typed:
@@ -203,8 +205,8 @@ def _nullif(node: exp.Expr, make: Makes) -> Typed:
     if found.kind.name not in ("integer", "decimal", "text") or found.kind.unsigned:
         raise refused(node, "NULLIF is known of signed integers, decimals and texts")
     same = make.condition(exp.EQ(this=node.this, expression=node.expression))
-    told = replace(found, literal=None, column=None, leaves=found.leaves or (found,))
-    return replace(told, sql=f"(CASE WHEN {same} THEN NULL ELSE {found.sql} END)")
+    typed = replace(found, literal=None, column=None, leaves=found.leaves or (found,))
+    return replace(typed, sql=f"(CASE WHEN {same} THEN NULL ELSE {found.sql} END)")
 
 
 def _case(node: exp.Expr, make: Makes) -> Typed:

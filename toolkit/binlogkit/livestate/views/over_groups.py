@@ -122,8 +122,8 @@ class OverGroups:
             if whole:
                 return _fitting(calculate(*values), _BIGINT, node)
             exact = {operator.add: _EXACT.add, operator.sub: _EXACT.subtract}
-            told = exact.get(calculate, _EXACT.multiply)(*map(Decimal, values))
-            return _fitting(told, 10 ** (_MOST_DIGITS - scale), node)
+            result = exact.get(calculate, _EXACT.multiply)(*map(Decimal, values))
+            return _fitting(result, 10 ** (_MOST_DIGITS - scale), node)
 
         return Made(kind, make)
 
@@ -149,8 +149,8 @@ class OverGroups:
         def make(row: Sequence[Any]) -> Any:
             value = found.make(row)
             if isinstance(value, Fraction):
-                told = rounded(value, digits)
-                return _certain(told, _round(rounded(value, most), digits), node)
+                result = rounded(value, digits)
+                return _certain(result, _round(rounded(value, most), digits), node)
             return None if value is None else _round(value, digits)
 
         return Made(ValueKind("decimal", scale=digits), make)
@@ -180,7 +180,7 @@ class OverGroups:
             return lambda row: _joined(left(row), right(row), decides=decides)
         if isinstance(node, exp.Not):
             inner = self.condition(node.this)
-            return lambda row: None if (told := inner(row)) is None else not told
+            return lambda row: None if (answer := inner(row)) is None else not answer
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             make = self._value(node.this).make
             return lambda row: make(row) is None
@@ -208,9 +208,9 @@ class OverGroups:
             values = left.make(row), right.make(row)
             if None in values:
                 return None
-            told = compare(*map(Fraction, values))
+            result = compare(*map(Fraction, values))
             shown = (rounded(v, k.scale) for v, k in zip(values, kinds, strict=True))
-            return bool(_certain(told, compare(*map(Fraction, shown)), node))
+            return bool(_certain(result, compare(*map(Fraction, shown)), node))
 
         return make
 
@@ -244,8 +244,8 @@ def _fitting(value: Any, most: int, node: exp.Expr) -> Any:
 
 def _certain(one: Any, other: Any, node: exp.Expr) -> Any:
     if one != other:
-        told = "a quotient lies so near that its digits beyond those shown decide"
-        raise UndeterminedError(node.sql("mysql"), (told,))
+        doubt = "a quotient lies so near that its digits beyond those shown decide"
+        raise UndeterminedError(node.sql("mysql"), (doubt,))
     return one
 
 
@@ -256,5 +256,5 @@ def _joined(left: bool | None, right: bool | None, *, decides: bool) -> bool | N
 
 
 def _any(found: Any) -> bool | None:
-    told = list(found)
-    return None if None in told and True not in told else True in told
+    answers = list(found)
+    return None if None in answers and True not in answers else True in answers

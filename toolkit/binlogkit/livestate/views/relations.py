@@ -50,8 +50,8 @@ class Relations:
             if side == "delta":
                 rows = _delta(touched.deltas or (), joined, touched.definition)
             else:
-                told = touched.before if side == "old" else touched.after
-                rows = plain(told, joined, touched.definition)
+                rows_then = touched.before if side == "old" else touched.after
+                rows = plain(rows_then, joined, touched.definition)
             name = f"r{len(self._names)}"
             self._session.register(name, rows)
             self._names[key] = name
@@ -74,8 +74,10 @@ def plain(rows: pa.Table, joined: JoinedTable, definition: TableDefinition | Non
             arrays.append(rows[column])
             continue
         if not count:
-            told = next(c for c in definition.columns if c.name == column)
-            arrays.append(_usable(pa.chunked_array([], column_field(column_of(told)).type)))
+            column_definition = next(c for c in definition.columns if c.name == column)
+            arrays.append(
+                _usable(pa.chunked_array([], column_field(column_of(column_definition)).type))
+            )
             continue
         if column not in rows.column_names:
             raise _odd(definition, column, "not in what was read")

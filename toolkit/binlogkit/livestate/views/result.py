@@ -129,10 +129,10 @@ class Result:
         small = tuple(v.lower() if isinstance(v, str) else v for v in key)
         other = self._spelled.get(small)
         if there and other is not None and other != key:
-            told = (
+            doubt = (
                 f"{key!r} and {other!r} are one group, which the server shows as one or the other"
             )
-            raise UndeterminedError(self.plan.sql, (told,))
+            raise UndeterminedError(self.plan.sql, (doubt,))
         if there:
             self._spelled[small] = key
         elif other == key:
@@ -189,8 +189,8 @@ class Result:
                 if self._key(other) != key:
                     break
                 if other != row:
-                    told = f"the order does not distinguish {other!r} from {row!r}"
-                    raise UndeterminedError(self.plan.sql, (told,))
+                    doubt = f"the order does not distinguish {other!r} from {row!r}"
+                    raise UndeterminedError(self.plan.sql, (doubt,))
 
     def _in_order(self) -> list[Row]:
         found = [row for row, count in self.rows.items() for _ in range(count)]

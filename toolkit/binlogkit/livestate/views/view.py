@@ -44,7 +44,9 @@ class View:
         self._shown: list[Row] | None = None
         self._kept: deque[ViewChange] | None = None
         self._again: Callable[[], Result] | None = None  # what calculates it anew
-        self._told: Counter[Row] | None = None  # the rows last reported, while they are no result
+        self._reported: Counter[Row] | None = (
+            None  # the rows last reported, while they are no result
+        )
         self._index: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
 
     def begin(
@@ -55,19 +57,19 @@ class View:
         moment: Any,
     ) -> None:
         """Begin, or restart: the change is what differs."""
-        before = Counter() if self._told is None else self._told
-        if self.result is not None and self._told is None:
+        before = Counter() if self._reported is None else self._reported
+        if self.result is not None and self._reported is None:
             before = Counter(self.shown_rows())
         self.error, self.plan, self._shown, self._index = None, plan, None, {}
         whole = _whole(plan, engine, tables)
         self.result, self._again = whole(), whole if plan.anew else None
         after = Counter(self.shown_rows())
-        self._told = after.copy() if plan.anew and self._is_told else None
+        self._reported = after.copy() if plan.anew and self._reports_rows else None
         after.subtract(before)
         self._tell(after, moment)
 
     @property
-    def _is_told(self) -> bool:
+    def _reports_rows(self) -> bool:
         """Whether anybody listens for changes."""
         return self._called is not None or self._kept is not None
 
@@ -98,17 +100,17 @@ class View:
         """Calculate it when it is asked for, or now where somebody waits for changes."""
         self._again = whole
         self.error, self.result, self._shown, self._index = None, None, None, {}
-        if self._is_told:
+        if self._reports_rows:
             found = Counter(self.shown_rows())
             changed = found.copy()
-            changed.subtract(self._told or Counter())
-            self._told = found
+            changed.subtract(self._reported or Counter())
+            self._reported = found
             self._tell(changed, moment)
 
     def fail(self, error: Exception) -> None:
         """It cannot be kept any more, or not be calculated as of now."""
-        if self._is_told and self._told is None and self.error is None:
-            self._told = Counter(self.shown_rows())
+        if self._reports_rows and self._reported is None and self.error is None:
+            self._reported = Counter(self.shown_rows())
         self.error, self.result, self._shown, self._index = error, None, None, {}
 
     def _tell(self, found: Counter[Row], moment: Any) -> None:
@@ -164,8 +166,8 @@ class View:
 
     def keep_changes(self) -> None:
         """Keep changes until :meth:`take_changes`."""
-        if self.plan is not None and self.plan.anew and not self._is_told:
-            self._told = Counter(self.shown_rows())
+        if self.plan is not None and self.plan.anew and not self._reports_rows:
+            self._reported = Counter(self.shown_rows())
         self._kept = deque() if self._kept is None else self._kept
 
     def take_changes(self) -> Iterator[ViewChange]:

@@ -56,8 +56,8 @@ class BatchFolder:
 
     def __init__(self, folder: Path) -> None:
         if is_landing(folder):
-            told = "is a landing, which has its own index: give another folder"
-            raise UsageError(f"{folder} {told}")
+            text = "is a landing, which has its own index: give another folder"
+            raise UsageError(f"{folder} {text}")
         self.folder = folder
         self.known: Batches = {}
         self.whole, self._mark = False, ""
@@ -67,12 +67,12 @@ class BatchFolder:
         """Load the current list of valid batches."""
         self.known, self.whole, self._mark = {}, False, mark_of(self.folder)
         try:
-            told = json.loads((self.folder / _NAMES).read_text("utf-8"))
-            if told["version"] != VERSION:
+            stored = json.loads((self.folder / _NAMES).read_text("utf-8"))
+            if stored["version"] != VERSION:
                 return
             batches = {
                 batch: {part: list(starmap(stamp, stamps)) for part, stamps in parts.items()}
-                for batch, parts in told["batches"].items()
+                for batch, parts in stored["batches"].items()
             }
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return
@@ -233,8 +233,8 @@ class BatchFolder:
             }
             for batch, of in self.known.items()
         }
-        told = json.dumps({"version": VERSION, "batches": batches})
-        write_whole(self.folder / _NAMES, told)
+        text = json.dumps({"version": VERSION, "batches": batches})
+        write_whole(self.folder / _NAMES, text)
 
 
 def mark_of(folder: Path) -> str:

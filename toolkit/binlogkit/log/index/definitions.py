@@ -50,23 +50,23 @@ class Bodies:
         # By the format descriptions before them, by which they are parsed.
         self._known: dict[Hashable, tuple[EventParser, dict[Hashable, tuple[bytes, Body]]]] = {}
 
-    def told(self, records: Iterable[Record]) -> Iterator[tuple[bytes, Body]]:
+    def of_log(self, records: Iterable[Record]) -> Iterator[tuple[bytes, Body]]:
         """Those in the records of one log, in order. DamageError."""
         formats: Hashable = None
         parser, known = self._known.setdefault(formats, (EventParser(_raised), {}))
         for r in records:
-            code, told = r["code"], (r["code"], r["version"], r["body"])
+            code, key = r["code"], (r["code"], r["version"], r["body"])
             if r["inner"] is None and code in FORMATS:
-                formats = formats, told
+                formats = formats, key
                 before = replace(parser.context)
                 parser, known = self._known.setdefault(formats, (EventParser(_raised, before), {}))
-            if told not in known:
+            if key not in known:
                 header = EventHeader(r["timestamp"], code, r["server_id"], 0, 0, 0)
                 raw = RawEvent(
                     r["file"], r["pos"], header, r["body"], inner=r["inner"], version=r["version"]
                 )
-                known[told] = raw.body, _body(parser.parse(raw).body)
-            yield known[told]
+                known[key] = raw.body, _body(parser.parse(raw).body)
+            yield known[key]
 
 
 def _raised(error: DamageError) -> None:
@@ -87,7 +87,7 @@ class KeptSaid(Sequence[Said]):
     __slots__ = ("_bodies", "_files", "_rows")
 
     def __init__(self, records: Sequence[Record], files: Mapping[str, str], bodies: Bodies) -> None:
-        self._bodies, self._files = tuple(bodies.told(records)), tuple(files.values())
+        self._bodies, self._files = tuple(bodies.of_log(records)), tuple(files.values())
         numbers = {name: i for i, name in enumerate(files)}
         self._rows = b"".join(
             _ROW.pack(

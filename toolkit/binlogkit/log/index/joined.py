@@ -163,7 +163,7 @@ class Joined:
         self._prepared: dict[tuple[str | None, str], int] = {}
         self._stopped: DamageError | None = None
         self.events = self.transactions = self._stopped_at = 0
-        self._told_of = False  # whether a statement has said anything of tables
+        self._tables_mentioned = False  # whether a statement has said anything of tables
         self._last: tuple[Part, int, KnownTables] | None = None  # and of which generation
         self.positions: list[Position] = []
         self.decisions: dict[int, Decision] = {}
@@ -185,8 +185,8 @@ class Joined:
     @cached_property
     def threads(self) -> set[int]:
         """The connections of the transactions, where parts have their ledger."""
-        told = (ledger.get("transactions") for ledger in self._ledgers)
-        columns = (table["thread_id"].unique() for table in told if table is not None)
+        transactions = (ledger.get("transactions") for ledger in self._ledgers)
+        columns = (table["thread_id"].unique() for table in transactions if table is not None)
         return {thread for column in columns for thread in column.drop_null().to_pylist()}
 
     @property
@@ -215,7 +215,7 @@ class Joined:
         segments = self._chosen(part.segments) if whole else _WHOLE
         for wrote in part.wrote:
             self._tables.note_text(wrote.action, wrote.db, wrote.table, wrote.file, wrote.pos)
-        said = iter(self._told(part))
+        said = iter(self._statements(part))
         following = next(said, None)
         for segment in segments:
             while following is not None and following.event < segment.events:
@@ -227,7 +227,7 @@ class Joined:
             following = next(said, None)
         self._end(part, series)
 
-    def _told(self, part: Part) -> Sequence[Said | Wrote]:
+    def _statements(self, part: Part) -> Sequence[Said | Wrote]:
         """The relevant things of a part, in order."""
         if self.happened is None or not part.wrote:
             return part.said
@@ -305,17 +305,17 @@ class Joined:
                 if not (schema := tables.schema(body, file, said.raw.pos)).named:
                     self.unnamed.setdefault(i, set()).add(schema.name)
         elif changes := tables.apply(body, said.raw.file, said.raw.pos, said.raw.header.timestamp):
-            self._told_of = True
+            self._tables_mentioned = True
             raw, mode = said.raw, body.status_vars.sql_mode
             place = (raw.file, raw.pos, raw.end_pos, raw.inner, raw.header.timestamp)
             self._note(said, *place, tuple(changes), mode, body.query)
 
-    def _note(self, said: Said | Wrote, *told: Any) -> None:
+    def _note(self, said: Said | Wrote, *facts: Any) -> None:
         if self.happened is None:
             return
         source = None if self._source is None else self._source.name
         tx = None if said.tx is None else self.transactions + said.tx
-        self.happened.append(Happened(self.events + said.event, tx, source, *told))
+        self.happened.append(Happened(self.events + said.event, tx, source, *facts))
 
     def _place(
         self, i: int, part: Part, segment: Segment, source: str | None, seen: GtidSet | None
@@ -327,7 +327,7 @@ class Joined:
     def _known(self, part: Part) -> KnownTables | None:
         """What is known here of the tables that a log touches; constant until the next DDL."""
         tables = self._tables
-        if not (self._reads and (self._told_of or self._options.catalog is not None)):
+        if not (self._reads and (self._tables_mentioned or self._options.catalog is not None)):
             return None
         last = self._last
         if last is None or last[0] is not part or last[1] != tables.generation:

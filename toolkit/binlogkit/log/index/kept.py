@@ -25,8 +25,8 @@ from binlogkit.log.index.later import LaterBatches, LaterLedger
 from binlogkit.log.index.part import Part, parts_of
 from binlogkit.log.index.stamps import Stamp, known_ones, place_of, stamp_or_none
 from binlogkit.log.index.stored import (
-    TOLD,
     VALUES,
+    WITHOUT_LEDGER,
     Tables,
     can_be_kept,
     emptied,
@@ -152,7 +152,7 @@ class Index(BatchFolder):
             if not wanted:
                 continue
             try:
-                now = TOLD if later else (*TOLD, *ledger)
+                now = WITHOUT_LEDGER if later else (*WITHOUT_LEDGER, *ledger)
                 tables = {name: self.batch_table(batch, name) for name in now if name != "filters"}
                 if "filters" in now:
                     tables["filters"] = self._filters(batch, filters or Filters())
@@ -206,9 +206,9 @@ class Index(BatchFolder):
                 continue
             names = [carrier.name for carrier in carriers[first:end]]
             found = parts_of(carriers[first:end], options, counting=True)
-            written, told = self.write(found, dict(zip(names, stamps[first:end], strict=True)))
+            written, unkept = self.write(found, dict(zip(names, stamps[first:end], strict=True)))
             entries |= written
-            left |= told
+            left |= unkept
             read.update(place_of(carrier) for carrier in carriers[first:end])
         if read:
             self.commit(entries, read)

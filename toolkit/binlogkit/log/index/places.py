@@ -41,9 +41,9 @@ def kept_places(index: Index) -> Places:
 
     path, mark = index.folder / _NAME, mark_of(index.folder)
     try:
-        told = json.loads(path.read_text("ascii"))
-        if told["mark"] == mark:
-            return {(db, table): columns for db, table, columns in told["tables"]}
+        stored = json.loads(path.read_text("ascii"))
+        if stored["mark"] == mark:
+            return {(db, table): columns for db, table, columns in stored["tables"]}
     except (OSError, ValueError, KeyError, TypeError):
         pass
     index.load()

@@ -103,10 +103,10 @@ class _Alone:
         self._formats += int((entries["type"] == EventType.FORMAT_DESCRIPTION_EVENT).sum())
         going_on = entries["tx"] == self._tx
         rows, read = _firsts(entries, ROWS_EVENTS[entries["type"]])
-        mapped, told = _firsts(entries, entries["type"] == EventType.TABLE_MAP_EVENT)
+        mapped, maps_at = _firsts(entries, entries["type"] == EventType.TABLE_MAP_EVENT)
         places = np.searchsorted(mapped, rows)
         there = np.append(mapped, _NONE)[places] == rows
-        needed = rows[~there | (np.append(told, 0)[places] > read)]
+        needed = rows[~there | (np.append(maps_at, 0)[places] > read)]
         known = self._mapped if going_on.any() else set()
         last = int(entries["tx"][-1])
         own = set(mapped[mapped >> _SLOT_BITS == last].tolist())

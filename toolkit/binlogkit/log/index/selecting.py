@@ -63,9 +63,11 @@ def with_statements(
     for i, (position, following) in enumerate(pairs(positions)):
         part = parts[position.part]
         end = part.events if following is None else following.segment.events
-        told = (event for event in _statements(part) if position.segment.events <= event < end)
+        statements = (
+            event for event in _statements(part) if position.segment.events <= event < end
+        )
         xa = bool(part.alone.prepared or part.alone.decided)
-        found[i] = found[i] or xa or next(told, None) is not None
+        found[i] = found[i] or xa or next(statements, None) is not None
     return [*found[:-1], True] if found else found
 
 
@@ -169,8 +171,8 @@ def _wanted(transactions: pa.Table, wanted: Filters) -> np.ndarray[tuple[int], n
 def _of_keys(changes: pa.Table, filters: pa.Table, may: Sequence[bool]) -> pa.Array:
     """Which changes are of a table that may have a wanted key, or has no filter."""
     tables = zip(filters["db"].to_pylist(), filters["table"].to_pylist(), strict=True)
-    told: dict[tuple[str, str], bool] = {}
+    maybes: dict[tuple[str, str], bool] = {}
     for name, maybe in zip(tables, may, strict=True):
-        told[name] = told.get(name, False) or maybe
+        maybes[name] = maybes.get(name, False) or maybe
     names = zip(changes["db"].to_pylist(), changes["table"].to_pylist(), strict=True)
-    return flags(np.array([told.get(name, True) for name in names], bool))
+    return flags(np.array([maybes.get(name, True) for name in names], bool))

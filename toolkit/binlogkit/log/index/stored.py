@@ -41,7 +41,7 @@ from binlogkit.rows.transactions import Outcome
 #: The tables of transactions' effects.
 LEDGER = ("transactions", "statements", "changes", "totals", "filters", "unchecked")
 #: All others.
-TOLD = tuple(name for name in INDEX if name not in LEDGER)
+WITHOUT_LEDGER = tuple(name for name in INDEX if name not in LEDGER)
 #: The tables of an index by name.
 Tables: TypeAlias = dict[str, pa.Table]
 
@@ -119,7 +119,7 @@ def to_parts(
     those of events that other parts have; ``later``: the ledger of a part by its name, and the
     names of its logs when they were read with those that they have now.
     """
-    of = {name: _by_part(tables[name]) for name in TOLD}
+    of = {name: _by_part(tables[name]) for name in WITHOUT_LEDGER}
     said = of.pop("definitions")
     kept = {name: ledgers(tables[name]) for name in LEDGER if name in tables}
     found: dict[str, Part] = {}
@@ -325,14 +325,14 @@ def _error(record: Record) -> DamageError:
 
 def _finding(one: Finding, at: int) -> Record:
     tables = None if one.tables is None else sorted(one.tables)
-    told = {"event": at, "grade": str(one.grade), "code": one.code, "found": one.found}
-    return told | _at(one.place) | {"tables": tables}
+    record = {"event": at, "grade": str(one.grade), "code": one.code, "found": one.found}
+    return record | _at(one.place) | {"tables": tables}
 
 
 def _found(record: Record) -> Finding:
     grade = Grade(record["grade"])
-    told = finding(record["code"], _place(record), record["found"], grade=grade)
-    return replace(told, tables=record["tables"] and frozenset(record["tables"]))
+    read = finding(record["code"], _place(record), record["found"], grade=grade)
+    return replace(read, tables=record["tables"] and frozenset(record["tables"]))
 
 
 def _place(record: Record) -> Place:

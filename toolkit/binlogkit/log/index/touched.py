@@ -67,7 +67,7 @@ def touched(
         found = found.filter(pc.is_in(found["op"], pa.array(ops)))
     if asked:
         found = _with_keys(kept, found, tables, asked)
-    return _told(_grouped(found, minutes=minutes), logs)
+    return _with_damage(_grouped(found, minutes=minutes), logs)
 
 
 def _with_keys(
@@ -100,11 +100,11 @@ def _grouped(totals: pa.Table, *, minutes: bool) -> pa.Table:
     )
 
 
-def _told(found: pa.Table, logs: pa.Table) -> pa.Table:
+def _with_damage(found: pa.Table, logs: pa.Table) -> pa.Table:
     """The result with what is known of each log, by name, and damaged logs without changes."""
-    told = logs.append_column("damaged", pc.greater(logs["damages"], 0)).drop(["damages"])
-    joined = found.join(told, ["part", "file"], join_type="left outer")
-    others = told.filter(told["damaged"]).join(found, ["part", "file"], join_type="left anti")
+    flagged = logs.append_column("damaged", pc.greater(logs["damages"], 0)).drop(["damages"])
+    joined = found.join(flagged, ["part", "file"], join_type="left outer")
+    others = flagged.filter(flagged["damaged"]).join(found, ["part", "file"], join_type="left anti")
     schema = arrow_schema(TOUCHED)
     for name in schema.names:
         if name not in others.column_names:

@@ -154,7 +154,7 @@ def joined_boundaries(
         if (sources and one.source not in sources) or (one.tx is not None and one.tx not in of):
             continue  # of another server, or the transaction is in another log
         gtid, commit = (None, None) if one.tx is None else of[one.tx]
-        told: Record = {
+        record: Record = {
             "source": one.source, "file": one.file, "pos": one.pos, "end_pos": one.end_pos,
             "inner": one.inner, "tx": one.tx, "timestamp": one.timestamp,
             "commit_timestamp": commit, "gtid": gtid,
@@ -162,7 +162,7 @@ def joined_boundaries(
         text = one.statement or texts.get((one.file, one.pos, one.inner), "")
         seq = (one.event << SEQ_SHIFT) + first
         changes = [c.in_small_letters() if joined.folded else c for c in one.changes]
-        found += boundary_records(told, seq, changes, text, one.sql_mode)
+        found += boundary_records(record, seq, changes, text, one.sql_mode)
     return to_table(found, BOUNDARY)
 
 
@@ -185,11 +185,11 @@ def _of(
 def _decided(columns: Mapping[str, Any], decisions: Mapping[int, Decision]) -> dict[str, Any]:
     """Decisions by other logs."""
     names = ("outcome", "resolved_file", "resolved_pos")
-    told = {name: columns[name].to_pylist() for name in names}
+    lists = {name: columns[name].to_pylist() for name in names}
     for number, decision in decisions.items():
-        for name, value in zip(told, decision, strict=True):
-            told[name][number] = value
-    return {name: pa.array(map(str, v) if name == "outcome" else v) for name, v in told.items()}
+        for name, value in zip(lists, decision, strict=True):
+            lists[name][number] = value
+    return {name: pa.array(map(str, v) if name == "outcome" else v) for name, v in lists.items()}
 
 
 def _first(table: pa.Table, seen: GtidSet) -> pa.Array:

@@ -95,11 +95,11 @@ def _not_following(ended: Path, head: Sequence[StreamEvent], facts: ServerFacts)
 
     before = open_log(ended, on_damage="report").verify().files[0]
     bodies = [event.body for event in read_events(raw_events(head), on_damage="report")]
-    told = next((body.gtid_set for body in bodies if isinstance(body, PreviousGtids)), None)
+    previous = next((body.gtid_set for body in bodies if isinstance(body, PreviousGtids)), None)
     gtids = GtidLedger(before.previous)
     gtids.add_set(before.gtids.to_set())
-    if told is not None and (known := gtids.to_set()):
-        lost = known.subtract(GtidSet.parse(told))
+    if previous is not None and (known := gtids.to_set()):
+        lost = known.subtract(GtidSet.parse(previous))
         return f"its PREVIOUS_GTIDS lack {lost}" if lost else None
     begun = next((body.created for body in bodies if isinstance(body, FormatDescription)), 0)
     if begun and before.ended == "ROTATE_EVENT":

@@ -58,7 +58,7 @@ def batches_in_order(
 
     ServerError: a table was altered meanwhile.
     """
-    keys = {name: key_of(told)[0] for name, told in found.definitions.items()}
+    keys = {name: key_of(definition)[0] for name, definition in found.definitions.items()}
     chunked = [name for name, key in keys.items() if found.in_chunks(name, key)]
     for name in keys:
         if name not in chunked:
@@ -129,14 +129,14 @@ def _check_json(found: ServerTables, log: Log) -> None:
             if pc.any(
                 pc.equal(pc.list_flatten(one.batch["after_state"]), int(CellState.JSON_DIFF))
             ).as_py():
-                told = f"{'.'.join(name)} cannot be read in chunks: JSON was logged in part"
-                raise ServerError(told, server=found.name)
+                text = f"{'.'.join(name)} cannot be read in chunks: JSON was logged in part"
+                raise ServerError(text, server=found.name)
 
 
 def _proved(found: ServerTables, state: TableState) -> TableState:
     """A state in which the log decides every row that it changed."""
-    told = [one for one in state.findings.to_pylist() if not one["determined"]]
-    doubts = [_placed(one) for one in told if one["finding"] not in _CARRIED_OUT]
+    undetermined = [one for one in state.findings.to_pylist() if not one["determined"]]
+    doubts = [_placed(one) for one in undetermined if one["finding"] not in _CARRIED_OUT]
     if state.unknown_cells:
         doubts.append("Keys were changed in rows that the log does not hold completely.")
     if doubts:
@@ -153,5 +153,5 @@ def _placed(finding: Mapping[str, Any]) -> str:
 
 
 def _altered(found: ServerTables, name: TableId) -> ServerError:
-    told = f"{'.'.join(name)} was altered while it was read in chunks; try again"
-    return ServerError(told, server=found.name)
+    text = f"{'.'.join(name)} was altered while it was read in chunks; try again"
+    return ServerError(text, server=found.name)

@@ -66,8 +66,8 @@ def _served(state: TableState, snapshot: Snapshot, *, placed: bool) -> Served:
     elif theirs is None:
         doubt = "the server has no such table"
     elif not state.rows_determined:
-        told = (f["meaning"] for f in state.findings.to_pylist() if not f["determined"])
-        doubt = f"the log does not determine its rows: {next(told, 'see state')}"
+        meanings = (f["meaning"] for f in state.findings.to_pylist() if not f["determined"])
+        doubt = f"the log does not determine its rows: {next(meanings, 'see state')}"
     if doubt is not None or theirs is None:
         return Served(name, max(rows, state.rows.num_rows), columns, (), doubt)
     return Served(name, rows, columns, _differences(state, theirs.rows))

@@ -169,8 +169,8 @@ def _why_not(server: ServerSettings, seen: GtidSet, stop: Stop) -> ReplicationEr
     if gone := purged.subtract(seen):
         return LogGapError(f"it has purged {gone}, which was not read", server=server.name)
     if (own := _errant(server, seen, uuid, stop)) is not None:
-        told = f"it was written to before it had what was read: {own} is its own (errant)"
-        return ReplicationError(told, server=server.name)
+        text = f"it was written to before it had what was read: {own} is its own (errant)"
+        return ReplicationError(text, server=server.name)
     return None
 
 

@@ -88,8 +88,8 @@ def snapshot(
         there = found.definitions
         missing = [n for n in names or () if not any(n(*name) for name in there)]
         if missing or not there:
-            told = ", ".join(written_table_name(n.db or "", n.table) for n in missing)
-            raise UsageError(f"the server has no table {told}" if told else "it has no tables")
+            listed = ", ".join(written_table_name(n.db or "", n.table) for n in missing)
+            raise UsageError(f"the server has no table {listed}" if listed else "it has no tables")
         try:
             partial.mkdir(0o700)
             if chunk_rows is None:

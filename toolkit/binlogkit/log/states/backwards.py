@@ -19,7 +19,7 @@ from binlogkit.log.states.doubts import doubts_of, doubts_of_bases, noted
 from binlogkit.log.states.forwards import (
     full_name,
     of_values,
-    told_of,
+    table_args_of,
     transactional_of,
 )
 from binlogkit.log.states.gaps import assumed
@@ -53,7 +53,7 @@ class Back:
         if given.get("base") is not None:
             raise UsageError("a state begins with a base or goes back from one: give one of them")
         self._log, self._names = log, names
-        self._key, self._transactional, self._sources = told_of(given)
+        self._key, self._transactional, self._sources = table_args_of(given)
         happened = boundaries_of(log, self._sources)
         wanted = None if names is None else all_names(happened, names)
         place = given.get("base_at"), given.get("base_gtid")
@@ -156,12 +156,12 @@ class Back:
             Span(transactions, until, taken, engine, reach.outside, self._stops()),
         )
         self._check_name(point, name, names[-1])
-        told = [*(".".join(one) for one in names), *([] if logged else above)]
+        concerned = [*(".".join(one) for one in names), *([] if logged else above)]
         gaps = log.gaps
-        missing = [g for g in reach.gaps(gaps) if g.concerns(told)]
+        missing = [g for g in reach.gaps(gaps) if g.concerns(concerned)]
         missing += reach.base_gaps(log, history, transactions)
         for shown in unlogged(log, reading.images, gaps):
-            if shown.table in told and reach.shows(shown):
+            if shown.table in concerned and reach.shows(shown):
                 missing.append(shown)
         supposed = [*layout.supposed, *of_values(name, found.rows)]
         doubts = doubts_of(layout, history, self._base.numbers, supposed)

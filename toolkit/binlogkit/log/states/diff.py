@@ -67,8 +67,8 @@ class TableDifference(Overviewed):
         """How many rows have cells that could not be compared."""
         import pyarrow.compute as pc
 
-        told = pc.greater(pc.list_value_length(self.rows["uncertain"]), 0)
-        return pc.sum(told).as_py() or 0
+        uncertain = pc.greater(pc.list_value_length(self.rows["uncertain"]), 0)
+        return pc.sum(uncertain).as_py() or 0
 
     @property
     def assumes(self) -> tuple[str, ...]:

@@ -53,8 +53,8 @@ def of_engine(engine: str | None, merged: Sequence[Merged]) -> list[StateFinding
     if not merged or engine not in ("", "MYISAM"):
         return []
     names = ", ".join(sorted({".".join(m.name) for m in merged}))
-    told = _MERGED.format(names)
-    return [doubt("merge", told, len(merged), merged[0].file, merged[0].pos)]
+    text = _MERGED.format(names)
+    return [doubt("merge", text, len(merged), merged[0].file, merged[0].pos)]
 
 
 def cascading_columns(
@@ -88,12 +88,12 @@ def standing(
     made = [b.seq for b in created if not _LIKE.search(b.statement)]
     anew = max(made, default=-1)
     first = max((b.seq for b in emptied), default=-1)
-    told = [*(".".join(one) for one in names), *above]
+    concerned = [*(".".join(one) for one in names), *above]
     return [
         gap
         for gap in gaps
         if gap.seq > (anew if gap.tables is None else first)
-        and gap.concerns(told)
+        and gap.concerns(concerned)
         and reach.holds(gap.file, gap.pos)
     ]
 
@@ -108,20 +108,20 @@ def of_gaps(gaps: list[Gap]) -> list[StateFinding]:
     ]
     if unlogged:
         first = unlogged[0]
-        told = f"Changed outside of these logs: {first.found}"
-        found.append(doubt("unlogged", told, len(unlogged), first.file, first.pos))
+        text = f"Changed outside of these logs: {first.found}"
+        found.append(doubt("unlogged", text, len(unlogged), first.file, first.pos))
     return found
 
 
 def doubts_of_bases(bases: Iterable[TableSnapshot]) -> list[StateFinding]:
     """Doubts about a table's bases."""
-    told = []
+    doubts = []
     for base in bases:
-        told += [doubt("base", text) for text in base.doubts]
+        doubts += [doubt("base", text) for text in base.doubts]
         for reason, count in base.unknown.items():
             cells = "1 cell is" if count == 1 else f"{count} cells are"
-            told.append(noted("base_unknown", f"In the base {cells} not known: {reason}.", count))
-    return told
+            doubts.append(noted("base_unknown", f"In the base {cells} not known: {reason}.", count))
+    return doubts
 
 
 def doubt(

@@ -133,7 +133,7 @@ class States:
         self._streams = log
         self._begin(log, names, points)
         self._keeps_cascaded, self._before = True, before
-        self._key, self._transactional, sources = told_of(given)
+        self._key, self._transactional, sources = table_args_of(given)
         place = given.get("base_at"), given.get("base_gtid")
         self._bases = bases = bases_of(log, given.get("base"), *place, names)
         self._catalog = None if bases is None else bases.catalog
@@ -328,8 +328,8 @@ class States:
         names, above, bases = set(wanted.lineage), wanted.above, self._bases
         self.cascaded[name] = state.cascaded
         rows, spread = state.rows, state.folded
-        if spread is not None and spread.told.schema is not None:
-            self.shared[name], rows = state, spread.told.schema.empty_table()
+        if spread is not None and spread.result.schema is not None:
+            self.shared[name], rows = state, spread.result.schema.empty_table()
 
         shown = self._shown(wanted, state)
         if reach.until is not None:
@@ -337,7 +337,7 @@ class States:
         missing = standing([*self._gaps, *shown], boundaries, name, names, above, reach)
         supposed = [
             *layout.supposed,
-            *(of_values(name, rows) if spread is None else spread.told.supposed),
+            *(of_values(name, rows) if spread is None else spread.result.supposed),
         ]
         doubts = doubts_of(layout, history, reach.counted, supposed)
         own = [base for one, base in begins.items() if one in names]
@@ -353,7 +353,7 @@ class States:
                 doubt(UNKNOWN_TABLE, f"{self.unnamed}{others(TableName(*name), log.met)}.")
             )
         findings, replayed_well = state.findings, state.determined
-        notes = [noted("behind_end", told) for told in point.notes(history, transactions)]
+        notes = [noted("behind_end", text) for text in point.notes(history, transactions)]
         if (layout.engine or "").upper() == restarts.ENGINE:
             start = restarts.emptied_by(log.file_facts, reach, boundaries, names)
             if start is not None:
@@ -436,8 +436,10 @@ class States:
     def _held_definitions(self) -> dict[TableId, TableDefinition]:
         """What statements before the base said about tables."""
         held = self._held
-        told = [b.definition for b in self.reading.boundaries if held is not None and held.holds(b)]
-        return {(one.db, one.table): one for one in told if one is not None}
+        definitions = [
+            b.definition for b in self.reading.boundaries if held is not None and held.holds(b)
+        ]
+        return {(one.db, one.table): one for one in definitions if one is not None}
 
     def _contained(self) -> Contained | None:
         """What the base holds, as the analysis takes it."""
@@ -464,7 +466,7 @@ class States:
             yield from (batch for _, batch in found)
 
 
-def told_of(given: TableArgs) -> tuple[Sequence[str] | None, bool | None, frozenset[str]]:
+def table_args_of(given: TableArgs) -> tuple[Sequence[str] | None, bool | None, frozenset[str]]:
     """The key, whether the engine is transactional, and the sources, as they are given."""
     key = given.get("key")
     if isinstance(key, str):

@@ -107,14 +107,14 @@ class History:
         version = version_tuple(window.server_version)
         self.version = max(self.version, version)
         self._oldest = version if self._oldest is None else min(self._oldest, version)
-        told = self._boundaries.take(window)
+        found = self._boundaries.take(window)
         at = 0
         for i, slot, number in first_rows(window, every=self._merging):
-            while at < len(told) and told[at][0] < i:
-                self._take_boundary(told[at][1])
+            while at < len(found) and found[at][0] < i:
+                self._take_boundary(found[at][1])
                 at += 1
             self._take_rows(window, i, slot, number)
-        for _, boundary in told[at:]:
+        for _, boundary in found[at:]:
             self._take_boundary(boundary)
 
     def take_files(self, files: Iterable[FileFacts]) -> None:
@@ -179,8 +179,8 @@ class History:
         last = known.columns, known.key, known.supposed
         if last != (columns, schema.key, schema.supposed):
             engine, parents = known.engine, schema.cascades or known.parents
-            told = schema.key, engine, parents, schema.supposed
-            self.add(name, TableFacts(seq, number, columns, *told))
+            facts = schema.key, engine, parents, schema.supposed
+            self.add(name, TableFacts(seq, number, columns, *facts))
 
     def fold(self) -> None:
         """Store names as the server is seen here to store them, earlier ones too."""
@@ -194,8 +194,8 @@ class History:
         for known in self.layouts.values():
             known.sort(key=_SEQ)
         noted = [replace(m, name=self._stored(m.name)) for m in self.merged.values()]
-        told = self._boundaries.found
-        noted += (_write(b) for b in told if b["action"] == "statement_write")
+        boundaries = self._boundaries.found
+        noted += (_write(b) for b in boundaries if b["action"] == "statement_write")
         self.merged = {}
         for change in sorted(noted, key=_SEQ):
             self.note_merge(change)

@@ -26,16 +26,16 @@ class Mentions:
     def __init__(
         self, layouts: Mapping[TableId, Sequence[TableFacts]], boundaries: Iterable[Boundary]
     ) -> None:
-        told: dict[TableId, list[_Mention]] = {
+        found: dict[TableId, list[_Mention]] = {
             name: [(layout.seq, layout.tx, None) for layout in own] for name, own in layouts.items()
         }
         for boundary in boundaries:
-            for name in _named(boundary, told):
-                told.setdefault(name, []).append((boundary.seq, boundary.tx, boundary))
+            for name in _named(boundary, found):
+                found.setdefault(name, []).append((boundary.seq, boundary.tx, boundary))
         # At the same place DDL comes after the layout that its definition gives.
         self._of = {
             name: sorted(mentions, key=lambda one: (one[0], one[2] is not None))
-            for name, mentions in told.items()
+            for name, mentions in found.items()
         }
 
     def tables(self, reach: Reach) -> list[str]:

@@ -101,8 +101,8 @@ class TableState(Overviewed):
             fields = [column_field(column_of(column)) for column in known.columns]
         names = [field.name for field in fields]
         if known is None or [column.name for column in known.columns] != names:
-            told = [described(field.name, field_facts(field)) for field in fields]
-            columns = tuple(column for column in told if column is not None)
+            described_fields = [described(field.name, field_facts(field)) for field in fields]
+            columns = tuple(column for column in described_fields if column is not None)
             whole = len(columns) == len(fields) and not any(name.startswith("@") for name in names)
             known = None
             if whole and columns:

@@ -40,7 +40,7 @@ def matches(definition: TableDefinition, columns: Sequence[Column]) -> str | Non
         if not fits(without_charset(defined), column):
             return (
                 f"{name} defines column {column.index + 1}, {printable(defined.name)}, "
-                f"as {_spelled(defined)}, the table map has {_told(column)}"
+                f"as {_spelled(defined)}, the table map has {_described(column)}"
             )
     if len({c.name for c in definition.columns}) < len(columns):
         return f"{name} is defined with two columns of one name"
@@ -67,7 +67,7 @@ def _spelled(column: ColumnDefinition) -> str:
     return column.type + (f"({','.join(numbers)})" if numbers else "") + charset
 
 
-def _told(column: Column) -> str:
+def _described(column: Column) -> str:
     """The table map's type as far as it decides."""
     known = {name: getattr(column, name) for name in ("length", "precision", "scale")}
     facts = [f"{name} {value}" for name, value in known.items() if value]

@@ -66,12 +66,12 @@ class Acted(Enum):
     """Whether a CREATE … IF NOT EXISTS made what it names.
 
     AS_KNOWN: where it is not known to be there already (a script that begins with nothing);
-    UNTOLD: the log does not show whether it was there.
+    UNKNOWN: the log does not show whether it was there.
     """
 
     YES = "yes"
     NO = "no"
-    UNTOLD = "untold"
+    UNKNOWN = "unknown"
     AS_KNOWN = "as known"
 
 
@@ -101,7 +101,7 @@ class Session:
 
     def collated(self, charset: str | None, collation: str | None) -> Collated:
         """What a CHARACTER SET and a COLLATE of a statement say together."""
-        told = collated(charset, collation, self.version)
-        if collation is None and told.charset == "utf8mb4" and self.utf8mb4_collation is not None:
+        found = collated(charset, collation, self.version)
+        if collation is None and found.charset == "utf8mb4" and self.utf8mb4_collation is not None:
             return Collated("utf8mb4", canonical(self.utf8mb4_collation))
-        return told
+        return found

@@ -82,7 +82,7 @@ def _supposed(
     if not parsed.if_not_exists or (selects and acted is not Acted.AS_KNOWN):
         acted = Acted.YES
     elif acted is Acted.NO and parsed.options.engine not in (None, "InnoDB"):
-        acted = Acted.UNTOLD
+        acted = Acted.UNKNOWN
     there = store.exists(name)
     if acted is Acted.YES or (there is False and acted is not Acted.NO):
         return ()
@@ -149,9 +149,9 @@ def _altered(
     if parsed.exchanged is not None:
         names.append(store.full(parsed.exchanged, session))
     for each in names:
-        told = store.table(*each)
+        definition = store.table(*each)
         changes.append(
-            TableChange("statement_write", *each, definition=told, reason=parsed.rows[0])
+            TableChange("statement_write", *each, definition=definition, reason=parsed.rows[0])
         )
     return changes
 
@@ -229,7 +229,7 @@ def _create_database(store: TableStore, reader: Reader) -> list[TableChange]:
     if default.charset is None:
         default = reader.session.server
     acted, there = reader.session.acted, store.has_database(db)
-    made = acted is Acted.YES or (acted is Acted.UNTOLD and there is False)
+    made = acted is Acted.YES or (acted is Acted.UNKNOWN and there is False)
     if not if_not_exists or made:
         store.begin_database(db, default)
     elif acted is Acted.AS_KNOWN and not there:

@@ -120,19 +120,19 @@ class ExplainingWalk:
 
         What stands in ``damages`` when an event is given came before it or is its own.
         """
-        told, last = 0, ("", -1)
+        reported, last = 0, ("", -1)
         for event in self._all():
             raw = event.raw
-            for error in self.damages[told:]:
+            for error in self.damages[reported:]:
                 if (error.file == raw.file and error.offset < raw.pos) or error.file != raw.file:
                     yield from self._damaged(error, last)
-            damage = self._damage_of(event, self.damages[told:])
-            told, last = len(self.damages), (raw.file, raw.pos)
+            damage = self._damage_of(event, self.damages[reported:])
+            reported, last = len(self.damages), (raw.file, raw.pos)
             yield ExplainableEvent(
                 raw.file, raw.pos, raw.inner, raw.end_pos, raw, partial(self._explained, event),
                 damage,
             )  # fmt: skip
-        for error in self.damages[told:]:
+        for error in self.damages[reported:]:
             yield from self._damaged(error, last)
 
     @staticmethod

@@ -62,7 +62,7 @@ class LogChecks:
             running = self._before._watch.open
             if running is not None and int(events.tx[0]) == running.number:
                 self._watch.open = running
-        met = [(i, error) for i, error in met if not _told_elsewhere(error, events, i)]
+        met = [(i, error) for i, error in met if not _found_elsewhere(error, events, i)]
         found = [self._damaged(events, i, error) for i, error in met]
         found += [self._damaged(events, i, error, rows=True) for i, error in rows]
         for i, loss in self._watch.take(events, met, rows):
@@ -196,7 +196,7 @@ def _lost(loss: Loss) -> Finding:
     return finding("missing_events", at, loss.sentence, grade=grade)
 
 
-def _told_elsewhere(error: DamageError, events: WindowEvents, i: int) -> bool:
+def _found_elsewhere(error: DamageError, events: WindowEvents, i: int) -> bool:
     """Whether the checks of statements report it: rows without a table map, or too old."""
     if not isinstance(error, MalformedEventError) or error.field != "table_id":
         return False

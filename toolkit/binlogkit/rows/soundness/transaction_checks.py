@@ -213,10 +213,10 @@ class TransactionChecks:
             number = int(runs.numbers[k])
             yield from self._without_begin(events, int(runs.lasts[k]), number, True)
         for item in events.among(a, b):
-            told = item.told
-            if told is not None and (told.resolves is not None or told.outcome == _PREPARED):
+            effect = item.transaction
+            if effect is not None and (effect.resolves is not None or effect.outcome == _PREPARED):
                 at = events.place(item.i, events.gtid(item.number))
-                for found in self._xa.take(self.facts.source, told, at):
+                for found in self._xa.take(self.facts.source, effect, at):
                     yield item.i, _XA, found
         if self.facts.relay:
             return

@@ -193,8 +193,8 @@ def up_to(carrier: Carrier, stop: int) -> Carrier:
 
     Events in a text come all the same. Reading it ends with an InputError where it is shorter.
     """
-    told = (carrier.name, carrier.opener, carrier.size, carrier.keys, carrier.location)
-    return _UpTo(*told, carrier.source, stop=stop)
+    facts = (carrier.name, carrier.opener, carrier.size, carrier.keys, carrier.location)
+    return _UpTo(*facts, carrier.source, stop=stop)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,10 +71,10 @@ def from_url(url: str, storage: StorageOptions = NO_OPTIONS) -> list[Carrier]:
         raise
     except ImportError as exc:
         scheme = url.partition("://")[0].rpartition("::")[2].lower()
-        told = (
+        why = (
             not_installed(f"what opens {scheme}://", _EXTRAS[scheme]) if scheme in _EXTRAS else exc
         )
-        raise InputError(without_secrets(url), f"cannot be opened: {told}") from None
+        raise InputError(without_secrets(url), f"cannot be opened: {why}") from None
     except Exception as exc:  # noqa: BLE001 - every file system has errors of its own
         raise InputError(without_secrets(url), f"cannot be opened: {reason(exc, hide)}") from None
 
@@ -183,8 +183,10 @@ class _Place:
 
 def _state(info: Mapping[str, Any]) -> str | None:
     """What a listing says of an object's bytes: its ETag, and when it was written."""
-    told = [info.get(name) for name in ("ETag", "etag", "LastModified", "last_modified", "updated")]
-    known = [str(one) for one in told if one is not None]
+    stamps = [
+        info.get(name) for name in ("ETag", "etag", "LastModified", "last_modified", "updated")
+    ]
+    known = [str(one) for one in stamps if one is not None]
     return " ".join(known) or None
 
 

@@ -150,7 +150,7 @@ class _Run:
         self._folder, self._stream, self._server = folder, stream, server
         self._stop, self._progress = stop, progress
         self._known = False
-        self._told = 0.0
+        self._reported = 0.0
         self._result = Captured(file=stream.place.file, position=stream.place.position)
         self._already = len(folder.finished)
         self._sizes: dict[str, int] = {}
@@ -194,8 +194,8 @@ class _Run:
                 self._result.size += len(item.data)
         else:
             self._folder.sync()
-        if self._progress is not None and time.monotonic() - self._told > _TELL_SECONDS:
-            self._told = time.monotonic()
+        if self._progress is not None and time.monotonic() - self._reported > _TELL_SECONDS:
+            self._reported = time.monotonic()
             self._progress(self._reached())
 
     def _reached(self) -> Progress:

@@ -157,11 +157,11 @@ class ConsistentTables:
                 self.query("ROLLBACK")
                 ask(self._locker, self.server, "UNLOCK TABLES")
                 if not left:
-                    told = "transactions or statements that use the tables did not end"
+                    why = "transactions or statements that use the tables did not end"
                     if self._lock is not Lock.GLOBAL:
-                        told += "; a lock of the whole server waits for statements only (global)"
+                        why += "; a lock of the whole server waits for statements only (global)"
                     raise ServerError(
-                        f"no consistent snapshot could be taken: {told}", server=self.server
+                        f"no consistent snapshot could be taken: {why}", server=self.server
                     ) from error
             time.sleep(_PAUSE)
         raise AssertionError("unreachable")

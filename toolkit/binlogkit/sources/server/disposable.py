@@ -48,7 +48,7 @@ _REPLICA = (8, 0, 23)  # CHANGE REPLICATION SOURCE
 _RELAY = "relay.000001"
 _READ_ALL = "has read all relay log"
 _WORKERS = (
-    "SELECT last_error_message AS told FROM "
+    "SELECT last_error_message AS why FROM "
     "performance_schema.replication_applier_status_by_worker WHERE last_error_number <> 0"
 )
 _PATIENCE = 600.0  # seconds in which something has to be applied
@@ -185,8 +185,8 @@ class Stage:
                     with translated(f"MySQL {self.version}"):
                         cursor.execute(statement)
                 except ServerError as exc:
-                    told = f"{exc} (in the schema's statement {statement[:200]})"
-                    raise ServerError(told, code=exc.code) from exc
+                    text = f"{exc} (in the schema's statement {statement[:200]})"
+                    raise ServerError(text, code=exc.code) from exc
 
     def run(self, script: Iterable[str]) -> ScriptRun:
         """Run a script (reports.sql) as the client would: it ends at an error."""
@@ -230,10 +230,10 @@ class Stage:
             state = facts.get("replica_sql_running_state", facts.get("slave_sql_running_state", ""))
             running = facts.get("replica_sql_running", facts.get("slave_sql_running"))
             if facts["last_sql_errno"] or running != "Yes":
-                told = facts["last_sql_error"] or "the server stopped applying it"
+                why = facts["last_sql_error"] or "the server stopped applying it"
                 if self._known >= _REPLICA:  # what of several workers is the first, and says why
-                    told = next((str(w["told"]) for w in self._ask(_WORKERS)), told)
-                raise NotPlayedError(told, at, code=int(facts["last_sql_errno"]))
+                    why = next((str(w["why"]) for w in self._ask(_WORKERS)), why)
+                raise NotPlayedError(why, at, code=int(facts["last_sql_errno"]))
             if _READ_ALL in state and (at >= size or facts["relay_log_file"] != _RELAY):
                 break
         self._ask(f"STOP {replica} SQL_THREAD")
@@ -246,8 +246,8 @@ class Stage:
             if place != last:
                 last, since = place, time.monotonic()
             elif time.monotonic() - since > _PATIENCE:
-                told = f"nothing was applied for {_PATIENCE:.0f} seconds"
-                raise NotPlayedError(told, int(status["Relay_Log_Pos"]))
+                why = f"nothing was applied for {_PATIENCE:.0f} seconds"
+                raise NotPlayedError(why, int(status["Relay_Log_Pos"]))
             yield status
             time.sleep(_PAUSE)
 

@@ -65,7 +65,7 @@ class Dump:
         self._row: Row | None = None
         self._base: int | None = None
         self._repeat = False
-        self._told = False
+        self._reported = False
         self._repeated = 0
         self._payload = False
         self._digits = False
@@ -109,7 +109,7 @@ class Dump:
         except RowError as error:
             yield from self._up_to(error.offset)
             yield self.damage(str(error), error.index)
-            self._row, self._told = Row(error.offset, b""), True
+            self._row, self._reported = Row(error.offset, b""), True
 
     def _between(self, line: str) -> Iterator[Item]:
         """A line that is no row: a repetition, the last offset, the next event, other text."""
@@ -128,7 +128,7 @@ class Dump:
             following = offset_behind(self._row, self._base or _BASES[0])
             yield self._row.data
             yield self.damage("the offset of a row cannot be read")
-            self._row, self._repeat, self._told = Row(following, b""), False, True
+            self._row, self._repeat, self._reported = Row(following, b""), False, True
 
     def _up_to(self, offset: str) -> Iterator[Item]:
         """The row that waits, as far as the next ``offset``, and what stands for rows between."""
@@ -151,10 +151,10 @@ class Dump:
         if missing > 0 and repeat:
             yield from self._repetition(row.data, missing)
         elif missing > 0:
-            if not self._told:
+            if not self._reported:
                 yield self.damage(f"{missing} bytes are missing before offset {offset}", 0)
             yield bytes(missing)
-        self._row, self._repeat, self._told = None, False, False
+        self._row, self._repeat, self._reported = None, False, False
 
     def _repetition(self, data: bytes, count: int) -> Iterator[bytes]:
         self._repeated += count

@@ -11,7 +11,7 @@ from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.log.index import Joined
 from binlogkit.rows.filters import Filters
-from binlogkit.spark.masks import Masks, told_masks
+from binlogkit.spark.masks import Masks, masks_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Terms:
     def kept(self) -> TermsSince:
         """What the journal keeps of them, if they hold from the beginning."""
         chosen = tuple(sorted(self.tables)), tuple(sorted(self.exclude))
-        return TermsSince(1, *chosen, self.masks.told, self.masks.key_mark)
+        return TermsSince(1, *chosen, self.masks.texts, self.masks.key_mark)
 
     @property
     def text(self) -> str:
@@ -96,7 +96,7 @@ _NAMES = {
 
 def all_masks(terms: Iterable[TermsSince]) -> Masks:
     """Every mask that has held in any batch, without keys."""
-    return told_masks(dict.fromkeys(mask for one in terms for mask in one.masks))
+    return masks_of(dict.fromkeys(mask for one in terms for mask in one.masks))
 
 
 def left_out(terms: Sequence[TermsSince], name: TableId) -> Iterator[tuple[int, int | None]]:

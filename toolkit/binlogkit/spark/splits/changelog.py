@@ -244,9 +244,9 @@ def _pattern(
         yield _cell(names[i], CellState(int(states[i])), (cells or {}).get(i) or {})
 
 
-def _cell(name: str, state: CellState, told: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    told = told or {}
+def _cell(name: str, state: CellState, form: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    form = form or {}
     return {
-        "column": name, "state": STATES[state], "bytes": told.get("bytes"),
-        "text": told.get("text"),
+        "column": name, "state": STATES[state], "bytes": form.get("bytes"),
+        "text": form.get("text"),
     }  # fmt: skip

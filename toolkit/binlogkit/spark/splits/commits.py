@@ -126,9 +126,9 @@ class Commits:
         transactions' first events, to the second."""
         own = np.asarray(batch.column("timestamp")).astype(np.int64)
         begun = self._of(batch, "timestamp", own) * _MICROSECONDS
-        told = batch.column("commit_timestamp")
-        there = np.asarray(told.is_valid())
-        found: _Integers = np.where(there, np.asarray(told.fill_null(0)), begun)
+        commits = batch.column("commit_timestamp")
+        there = np.asarray(commits.is_valid())
+        found: _Integers = np.where(there, np.asarray(commits.fill_null(0)), begun)
         for rows, commit in self._moved(batch):
             found[rows] = commit.timestamp
         return found

@@ -84,8 +84,8 @@ def _damages(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
 def _gaps(_: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     """Where changes may be missing from any frame: known to the plan, delivered by the first
     split."""
-    told = split.gaps
-    records = ((g.code, g.file, g.pos, g.tables and sorted(g.tables), g.found) for g in told)
+    gaps = split.gaps
+    records = ((g.code, g.file, g.pos, g.tables and sorted(g.tables), g.found) for g in gaps)
     keys = names(GAP)
     yield from to_table((dict(zip(keys, r, strict=True)) for r in records), GAP).to_batches()
 

@@ -289,8 +289,8 @@ class Follower:
             return
         index = Index(self._asked.index)
         entries, _ = index.write(fresh, stamps)
-        told = (stamps.get(name) for part in fresh for name in part.names)
-        index.commit(entries, {stamp.place for stamp in told if stamp is not None})
+        kept = (stamps.get(name) for part in fresh for name in part.names)
+        index.commit(entries, {stamp.place for stamp in kept if stamp is not None})
 
     def gone(self, series: str) -> dict[str, Part]:
         """The parts of a series' deleted logs that the index has, by name."""
@@ -475,12 +475,12 @@ def _within(
 
 def _up_to_count(part: Part, count: int) -> Part:
     """The part of a deleted log, up to one of its transactions."""
-    told = part.ledger["transactions"].slice(0, count)
-    gtids = GtidSet.of(filter(None, told["gtid"].to_pylist()))
+    transactions = part.ledger["transactions"].slice(0, count)
+    gtids = GtidSet.of(filter(None, transactions["gtid"].to_pylist()))
     return replace(
         part,
-        ledger={**part.ledger, "transactions": told},
-        extent=extent_of(told),
+        ledger={**part.ledger, "transactions": transactions},
+        extent=extent_of(transactions),
         transactions=min(part.transactions, count),
         gtids=gtids,
         intact=gtids,

@@ -104,12 +104,14 @@ def to_json(offset: Offset) -> dict[str, Any]:
     return {"version": _VERSION, "series": logs, **base}
 
 
-def from_json(told: Mapping[str, Any]) -> Offset:
+def from_json(stored: Mapping[str, Any]) -> Offset:
     """An offset from Spark's checkpoint. UsageError: it is of another source or version."""
     try:
-        if told["version"] != _VERSION:
-            raise UsageError(f"a checkpoint of version {_VERSION} is needed, not {told['version']}")
-        series = {series: Reached(**reached) for series, reached in told["series"].items()}
-        return Offset(series, SnapshotPosition(**told["base"]) if "base" in told else None)
+        if stored["version"] != _VERSION:
+            raise UsageError(
+                f"a checkpoint of version {_VERSION} is needed, not {stored['version']}"
+            )
+        series = {series: Reached(**reached) for series, reached in stored["series"].items()}
+        return Offset(series, SnapshotPosition(**stored["base"]) if "base" in stored else None)
     except (KeyError, TypeError, AttributeError) as exc:
         raise UsageError("the checkpoint is not that of a stream of binlogs") from exc

@@ -194,12 +194,12 @@ def base_gaps(
     ``counts``: which transactions lie between the base and the point, by default those that are not
     in the base; ``files``: how many of the logs come before the point, by default all.
     """
-    told = [*_by_gtids(log, since, files), *_by_file(log, since, history)]
+    texts = [*_by_gtids(log, since, files), *_by_file(log, since, history)]
     if since.anonymous:
-        told.append(f"{since.anonymous} transactions have no GTID, and the base no position")
-    told += _prepared_before(counts or (lambda tx: tx not in since.numbers), transactions)
+        texts.append(f"{since.anonymous} transactions have no GTID, and the base no position")
+    texts += _prepared_before(counts or (lambda tx: tx not in since.numbers), transactions)
     first = log.files[0]
-    return [Gap(BASE, first, None, max(since.seq, 0), None, text) for text in told]
+    return [Gap(BASE, first, None, max(since.seq, 0), None, text) for text in texts]
 
 
 def _by_gtids(log: Streams, since: Since, files: int | None) -> Iterator[str]:
@@ -315,11 +315,17 @@ def check_order(
 def facts_of(base: TableSnapshot) -> TableFacts:
     """What a base says about its table."""
     columns = tuple(field.name for field in base.rows.schema.field("values").type)
-    told = base.definition
-    key = base.key if base.key is not None else key_of(told)[0] if told is not None else ()
-    if told is None:
+    definition = base.definition
+    key = (
+        base.key
+        if base.key is not None
+        else key_of(definition)[0]
+        if definition is not None
+        else ()
+    )
+    if definition is None:
         return TableFacts(-1, None, columns, key)
-    return TableFacts(-1, None, columns, key, told.engine, told.cascades)
+    return TableFacts(-1, None, columns, key, definition.engine, definition.cascades)
 
 
 # ---- reading the bases ---------------------------------------------------------------------
@@ -347,8 +353,8 @@ class Bases:
         first = found[0]
         for one in found:
             if one.unplaced is not None:
-                told = f"{one.unplaced}; say so with base_at or base_gtid (--base-at, --base-gtid)"
-                raise InputError(one.source, told)
+                text = f"{one.unplaced}; say so with base_at or base_gtid (--base-at, --base-gtid)"
+                raise InputError(one.source, text)
             if (one.file, one.pos, one.gtids) != (first.file, first.pos, first.gtids):
                 raise UsageError("the bases are at different positions: ask for each by itself")
         self.file, self.pos, self.gtids = first.file, first.pos, first.gtids

@@ -122,7 +122,7 @@ class ImageChecks:
         self._wanted = Filters() if wanted is None else wanted
         self._unread: set[SourceTable] = set()  # tables with rows that are not taken
         self._outcomes = Outcomes()
-        self._told = Boundaries(Filters())
+        self._fresh = Boundaries(Filters())
         self._boundaries: list[tuple[str | None, Boundary]] = []  # and the sources of their logs
         self._folded = False
         self._next = 0
@@ -145,9 +145,9 @@ class ImageChecks:
         if window.folded and not self._folded:
             self._folded = True
             self._rows.clear()
-        if self._told.take(window):
-            fresh = self._told.finish(first=len(self._boundaries))
-            found = read_boundaries(fresh, self._told.changes)
+        if self._fresh.take(window):
+            fresh = self._fresh.finish(first=len(self._boundaries))
+            found = read_boundaries(fresh, self._fresh.changes)
             self._boundaries += ((window.source, boundary) for boundary in found)
 
     def _note_unread(self, window: Window) -> None:
@@ -245,12 +245,12 @@ class ImageChecks:
 
     def _take_map(self, schema: TableSchema, batch: pa.RecordBatch) -> None:
         """Compare the table map of some changes with the one before."""
-        name, told = self.name_of(schema), _Map.of(schema)
+        name, mapped = self.name_of(schema), _Map.of(schema)
         before, last = self._maps.get(name), _change(batch, batch.num_rows - 1)
-        if before is not None and before[0].contradicts(told):
+        if before is not None and before[0].contradicts(mapped):
             checked = self.checked.setdefault(name, Checked(name))
             checked.redefined = checked.redefined or (before[1], _change(batch, 0))
-        self._maps[name] = told, last
+        self._maps[name] = mapped, last
 
     def _of(self, name: SourceTable, schema: TableSchema) -> KnownRows | None:
         """The rows of a table; None if they cannot be distinguished."""

@@ -79,16 +79,16 @@ class Contradiction(Gap):
         table, by = ".".join(name[1:]), ""
         if kind is None:
             at = f"{shown.file} at {shown.pos}"
-            told = f"{table}: it has other columns from {at} on, and no DDL that alters it"
+            text = f"{table}: it has other columns from {at} on, and no DDL that alters it"
         else:
             by = "" if known is None else f" by {known.file} at {known.pos}"
             gone = f"was deleted{by}" if by else "was never inserted"
             why = sentence(kind, columns, by, gone=gone, keyless=keyless)
-            told = f"{table} {listed(key)}: {why}"
+            text = f"{table} {listed(key)}: {why}"
         if cascades:
-            told += ": a foreign key's cascade may have done it"
+            text += ": a foreign key's cascade may have done it"
         return cls(
-            UNLOGGED, since.file, since.pos, since.seq + 1, frozenset([table]), told,
+            UNLOGGED, since.file, since.pos, since.seq + 1, frozenset([table]), text,
             name, kind, key, known, since, shown, columns, cascades, keyless,
         )  # fmt: skip
 
@@ -259,8 +259,8 @@ class _Again:
             struct_records(part[name], part[f"{name}_state"], part["raw"], side)
             for side, name in enumerate(("before", "after"))
         ]
-        told = "gtid" in part.schema.names  # a landing reads what states need
-        gtids = part["gtid"].to_pylist() if told else [None] * len(rows)
+        with_gtids = "gtid" in part.schema.names  # a landing reads what states need
+        gtids = part["gtid"].to_pylist() if with_gtids else [None] * len(rows)
         places = zip(*(part[n].to_pylist() for n in ("file", "pos", "seq")), gtids, strict=True)
         digested = zip(was[rows].tolist(), now[rows].tolist(), strict=True)
         for place, (old, new), before, after in zip(places, digested, *images, strict=True):

@@ -208,8 +208,8 @@ class Looking:
             return tuple(self._columns)
         if not known and self._name in self._reading.history.layouts:
             kinds = {schema.key_kind for schema in self._log.met.get(self._name, ())}
-            told = _NO_KEY if kinds == {"none"} else _KEY_UNKNOWN
-            raise UsageError(told.format(written_table_name(*self._name)))
+            text = _NO_KEY if kinds == {"none"} else _KEY_UNKNOWN
+            raise UsageError(text.format(written_table_name(*self._name)))
         return known
 
     def _whole(self, identity: Identity) -> Candidates:
@@ -240,8 +240,8 @@ class Looking:
     ) -> list[StateFinding]:
         """Findings about gaps in which the row may have changed, also by foreign keys of the tables
         ``above``, and about changes outside the log."""
-        told = [*above, *(".".join(name) for name in names)]
-        gaps = [gap for gap in self._gaps if gap.concerns(told)]
+        concerned = [*above, *(".".join(name) for name in names)]
+        gaps = [gap for gap in self._gaps if gap.concerns(concerned)]
         return of_gaps([*gaps, *self._shown(names, tracked)])
 
     def _shown(self, names: list[TableId], tracked: set[str]) -> Iterator[Contradiction]:
@@ -257,7 +257,7 @@ class Looking:
     ) -> list[dict[str, Any]]:
         from binlogkit.analyses.point_in_time.lives import in_order
 
-        told = {row["seq"]: row for row in self._reading.happened().to_pylist()}
+        by_seq = {row["seq"]: row for row in self._reading.happened().to_pylist()}
         mine = [b for b in happened if identity.happens(b)]
         changes: list[Step] = [
             (seq, partial(lives.change, record, was, now, names))
@@ -265,7 +265,7 @@ class Looking:
             for seq, record, was, now, names in changes_in(kept, self._definitions(mine))
         ]
         events: list[Step] = [
-            (b.seq, partial(lives.happen, self._statement(told[b.seq]), b)) for b in mine
+            (b.seq, partial(lives.happen, self._statement(by_seq[b.seq]), b)) for b in mine
         ]
         doubts: list[Step] = [
             (b.seq, lives.doubt) for b in happened if b.may_write and b not in mine
@@ -279,17 +279,18 @@ class Looking:
         given = self._reading.given.get(self._name)
         return [(-1, given), *((b.seq, b.definition) for b in mine if b.action != "truncate")]
 
-    def _statement(self, told: dict[str, Any]) -> dict[str, Any]:
+    def _statement(self, boundary: dict[str, Any]) -> dict[str, Any]:
         """The record of what happened to the table."""
         import pyarrow.compute as pc
 
         of = self._reading.transactions
-        one = of.filter(pc.equal(of["tx"], -1 if told["tx"] is None else told["tx"]))
+        one = of.filter(pc.equal(of["tx"], -1 if boundary["tx"] is None else boundary["tx"]))
         rows = one.select(_OF_TRANSACTION).to_pylist()
         known = {name: rows[0][name] if rows else None for name in _OF_TRANSACTION}
-        own = {name: told.get(name) for name in FROM_BATCH if name not in _OF_TRANSACTION}
-        db, table = told["db"] or "", told["table"] or ""
+        own = {name: boundary.get(name) for name in FROM_BATCH if name not in _OF_TRANSACTION}
+        db, table = boundary["db"] or "", boundary["table"] or ""
         return own | known | {
-            "row": None, "db": db, "table": table, "op": told["action"], "query": told["statement"],
-            "before": None, "after": None, "changed": [], "unknown": [],
+            "row": None, "db": db, "table": table, "op": boundary["action"],
+            "query": boundary["statement"], "before": None, "after": None,
+            "changed": [], "unknown": [],
         }  # fmt: skip
