@@ -71,15 +71,15 @@ def _script(arguments: dict[str, Any], title: str) -> int:
 
     def met(*, nothing: bool) -> int:
         if landing is not None:
-            for told in tables_not_met(landing.ledger.met, filters):
-                note(told)
+            for line in tables_not_met(landing.ledger.met, filters):
+                note(line)
             return gaps_of(landing.ledger.joined.gaps)
         assert log is not None
         return status_of(log, filters, nothing=nothing, notes=ENDS)
 
     if not len(plans):
-        told = f"; asked for: {chosen}" if (chosen := narrowed(filters)) else ""
-        complain(f"nothing to {title}: no change was chosen{told}")
+        line = f"; asked for: {chosen}" if (chosen := narrowed(filters)) else ""
+        complain(f"nothing to {title}: no change was chosen{line}")
         return max(met(nothing=True), FINDINGS)
     options = SqlOptions(
         title=title,
@@ -99,14 +99,14 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         page.write(_report(files, plans, page, title, script.refusals.lines(), filters), "plan")
     if script.refused:
         complain(f"{script.refused} of {len(plans)} changes could not be {_DONE[title]}:")
-    for told in script.refusals.lines():
-        complain(told)
-    for told in plans.chosen[: not shown]:  # a script that is printed says so itself
-        note(f"chosen: {told}")
-    for told in plans.later[: not shown]:
-        note(f"later: {told}")
-    for told in plans.needs[: not shown]:
-        note(f"needed: {told}")
+    for line in script.refusals.lines():
+        complain(line)
+    for line in plans.chosen[: not shown]:  # a script that is printed says so itself
+        note(f"chosen: {line}")
+    for line in plans.later[: not shown]:
+        note(f"later: {line}")
+    for line in plans.needs[: not shown]:
+        note(f"needed: {line}")
     return max(
         met(nothing=False),
         WELL if script.statements and not script.refused else FINDINGS,
@@ -135,7 +135,7 @@ def _report(
         logs(names),
         ("only", chosen or "all changes"),
     ]
-    told = {
+    notes = {
         "Refused": refusals, "Changes may be missing": plans.gaps, "Needed first": plans.needs,
         "Chosen": plans.chosen, "Assumed": plans.assumes,
         "Later changes that depend on it": () if page.masked else plans.later,
@@ -143,7 +143,7 @@ def _report(
     return plan_report(
         f"What the {title} would change", [*facts, ("mode", mode)],
         _planned(shown_rows(plans), page),
-        plans.counts(), told,
+        plans.counts(), notes,
         [f"{' '.join(filter(None, words))} --output {title}.sql", f"mysql --batch < {title}.sql"],
     )  # fmt: skip
 

@@ -96,7 +96,7 @@ class Script:
     def blocks(self) -> Iterator[bytes]:
         """The lines, many at a time if the plans are those of a log."""
         head, tail = _template().split("{statements}\n")
-        told = "".join(f"{line}\n" for line in _told(self._options, self._plans))
+        comments = "".join(f"{line}\n" for line in _comments(self._options, self._plans))
         options = self._options
         keys = reference_lines(getattr(self._plans, "references", ()))
         undefined, body = getattr(self._plans, "undefined", ()), self._body()
@@ -105,7 +105,8 @@ class Script:
                 file.writelines(body)
                 body = _lines_of(file)
             yield head.format(
-                told=told, commit=int(options.commit), despite_refused=int(options.despite_refused),
+                comments=comments, commit=int(options.commit),
+                despite_refused=int(options.despite_refused),
                 despite_triggers=int(options.despite_triggers), saved=keys["saved"],
                 checks=keys["checks"], before=keys["before"],
                 generated=generated_lines(self._acted, undefined),
@@ -220,16 +221,16 @@ def _template() -> str:
     return Path(__file__).with_name("templates").joinpath("script.sql").read_text("ascii")
 
 
-def _told(options: SqlOptions, plans: Iterable[Plan]) -> list[str]:
+def _comments(options: SqlOptions, plans: Iterable[Plan]) -> list[str]:
     """What the script does, whose changes, the gaps and the assumptions of its plans."""
     facts = (getattr(plans, name, ()) for name in ("chosen", "later", "gaps", "assumes", "needs"))
     chosen, later, gaps, assumes, needs = facts
     return [
         comment(options.title),
         comment(f"made by {options.made_by}"),
-        *(comment(f"chosen: {told}") for told in chosen),
-        *(comment(f"later: {told}") for told in later),
+        *(comment(f"chosen: {text}") for text in chosen),
+        *(comment(f"later: {text}") for text in later),
         *(comment(f"GAP: changes may be missing: {gap}") for gap in gaps),
-        *(comment(f"assumed: {told}") for told in assumes),
-        *(comment(f"NEEDED: {told}") for told in needs),
+        *(comment(f"assumed: {text}") for text in assumes),
+        *(comment(f"NEEDED: {text}") for text in needs),
     ]

@@ -107,14 +107,14 @@ class Fate:
 
     def _alter_added(self, done: Alteration, place: str) -> None:
         self.added = {
-            done.renamed.get(name, name): told
-            for name, told in self.added.items()
+            done.renamed.get(name, name): added
+            for name, added in self.added.items()
             if name not in done.dropped
         }
         for name in done.changed.keys() & self.added.keys():
-            told, (_, now) = self.added[name], done.changed[name]
-            kept = now is not None and same(told.column, now)
-            self.added[name] = Added(now or told.column, told.value if kept else LOST, place)
+            added, (_, now) = self.added[name], done.changed[name]
+            kept = now is not None and same(added.column, now)
+            self.added[name] = Added(now or added.column, added.value if kept else LOST, place)
         for name, column in done.added.items():
             self.added[name] = Added(column, added_value(column, done.moment), place)
 

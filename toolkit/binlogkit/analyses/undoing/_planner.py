@@ -207,8 +207,8 @@ class Planner:
             reasons.add(rows, f"it would refer to {parent}, which is not there any more")
         checks = self.unchecked.checks(made, self.followed)
         free = _any((rows for _, rows in checks), every)  # no foreign key acts on these
-        told = draft.struck(self.referring, self.followed, seqs)
-        struck = [(key, rows & ~free) for key, rows in told]
+        struck_by_key = draft.struck(self.referring, self.followed, seqs)
+        struck = [(key, rows & ~free) for key, rows in struck_by_key]
         for key, rows in struck:
             if key.rows < 0:
                 child = printable(".".join(key.child))
@@ -321,19 +321,19 @@ class _Draft:
     def fill_added(self, fate: Fate) -> None:
         """Give restored rows the values that they would have in columns added since; rows without a
         key are found by these, too."""
-        self.stamps = [name for name, now in fate.added.items() if now.column.on_update_now]
-        for name, now in fate.added.items():
-            if now.column.generated or (self.kind != "insert" and self.facts.key):
+        self.stamps = [name for name, added in fate.added.items() if added.column.on_update_now]
+        for name, added in fate.added.items():
+            if added.column.generated or (self.kind != "insert" and self.facts.key):
                 continue
-            if self.kind == "insert" and now.column.auto_increment:
+            if self.kind == "insert" and added.column.auto_increment:
                 continue
-            if now.column.auto_increment or now.value is LOST:
+            if added.column.auto_increment or added.value is LOST:
                 self.alike = False
                 why = f"column {name} was added later, and what the row would have in it is not"
                 if self.kind == "insert":
-                    self.reasons.add(self.every, f"{why} known {now.place}")
+                    self.reasons.add(self.every, f"{why} known {added.place}")
                 continue
-            cells = constant_cells(defined_field(replace(now.column, name=name)), now.value,
+            cells = constant_cells(defined_field(replace(added.column, name=name)), added.value,
                                    len(self.every))  # fmt: skip
             kind = (cells.field.metadata or {})[b"binlogkit:kind"].decode()
             self.facts = replace(self.facts, kinds={**self.facts.kinds, name: kind})

@@ -75,9 +75,9 @@ def difference(between: str, name: TableId, key: Sequence[str], pair: Sequence[R
     before, after = pair
     kind = "insert" if before is None else "delete" if after is None else "update"
     row = before or after or {}
-    told = {column: row[column] for column in key if column in row} or None
+    key_values = {column: row[column] for column in key if column in row} or None
     return {
-        "between": between, "db": name[0], "table": name[1], "kind": kind, "key": told,
+        "between": between, "db": name[0], "table": name[1], "kind": kind, "key": key_values,
         "before": before, "after": after,
     }  # fmt: skip
 

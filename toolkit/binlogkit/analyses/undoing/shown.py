@@ -72,14 +72,14 @@ def _rows(made: PlanColumns) -> Iterator[Row]:
             names = [c for c in left if c in new[i] or c in later[i]] or _changed(old, left)
             old = {c: old[c] for c in names if c in old}
         now = {c: found[c] for c in names if c in found}
-        told: Row = {"before": old, "now": None if stood is None else now, "after": becomes}
+        images: Row = {"before": old, "now": None if stood is None else now, "after": becomes}
         if stood is not None and becomes is not None:
-            told["after"] = {**now, **new[i]}
+            images["after"] = {**now, **new[i]}
         if refused is not None and not later[i]:
             left_now = {c: stands[i][c] for c in names if c in stands[i]}
-            told |= {"now": left_now or None, "after": None}
-        told["key"] = {c: whole.get(c) for c in key} or None
-        texts = {n: _text(v) for n, v in told.items()}
+            images |= {"now": left_now or None, "after": None}
+        images["key"] = {c: whole.get(c) for c in key} or None
+        texts = {n: _text(v) for n, v in images.items()}
         rest: Row = {"later": list(later[i]), "skipped": bool(skipped[i])}
         if refused is not None:
             rest["refused"] = None if skipped[i] else kind_of(refused)[0]

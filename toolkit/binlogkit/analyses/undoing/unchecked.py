@@ -147,11 +147,11 @@ class Unchecked:
             if those.any():
                 some = batch.filter(pa.array(those))
                 for key, image, columns in sides:
-                    told, first = values.setdefault(key, {}), some["seq"].to_pylist()
+                    earliest, first = values.setdefault(key, {}), some["seq"].to_pylist()
                     rows = zip(_values(image_cells(some, image), columns), first, strict=True)
                     for value, seq in rows:
                         if value is not None:
-                            told[value] = min(seq, told.get(value, seq))
+                            earliest[value] = min(seq, earliest.get(value, seq))
         return cls(keys, values, before, went, texts, late, lost)
 
     def checks(self, made: Statements, followed: Followed) -> list[tuple[Check, Mask]]:

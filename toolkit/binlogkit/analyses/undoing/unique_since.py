@@ -42,9 +42,9 @@ def unique_since(boundaries: Iterable[Boundary], first: int) -> dict[TableId, di
             done = event.alteration.renamed if event.alteration is not None else {}
             old, now = (_uniques(one) for one in (event.before, event.definition))
             stood = {_renamed(key, done) for key in old}
-            told = {_renamed(key, done): place for key, place in known.items()}
+            renamed = {_renamed(key, done): place for key, place in known.items()}
             place = f"({event.file} at {event.pos})"
-            found[name] = {k: told.get(k, place) for k in now if k in told or k not in stood}
+            found[name] = {k: renamed.get(k, place) for k in now if k in renamed or k not in stood}
         elif event.action not in ("create", "drop"):
             found[name] = known
     return {name: keys for name, keys in found.items() if keys}
@@ -136,13 +136,13 @@ class _Played:
             self._lost = state.num_rows > 0  # a state without rows has no columns
             return
         cells = {c: self._plain(c, values.field(c)) for c in self._columns}
-        told = {c: set[Any]() for c in self._columns}
+        seen = {c: set[Any]() for c in self._columns}
         for step in steps:
             for column, value in (*step.where.items(), *step.new.items()):
-                told[column].add(value)
+                seen[column].add(value)
         concerned = np.zeros(len(values), np.bool_)
         for column, array in cells.items():
-            some = pa.array([v for v in told[column] if v is not None], array.type)
+            some = pa.array([v for v in seen[column] if v is not None], array.type)
             concerned |= np.asarray(pc.is_in(array, some))
         rows = pa.array(np.flatnonzero(concerned))
         lists = {column: array.take(rows).to_pylist() for column, array in cells.items()}

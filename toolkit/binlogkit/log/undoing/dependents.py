@@ -208,11 +208,11 @@ class Others:
             if batch.num_rows:
                 name = table_of(batch)
                 parts.setdefault(name, []).append(batch)
-        told = {(d.db, d.table) for d in self._definitions}
+        defined = {(d.db, d.table) for d in self._definitions}
         of_keys = {
             name: {key_column(batch) for batch in batches}
             for name, batches in parts.items()
-            if name in told and name not in joined
+            if name in defined and name not in joined
         }
         return {
             name: TouchedRows(column, parts[name])
@@ -268,8 +268,8 @@ class Others:
             part = with_columns(part, self._last_columns(name, first))
             for column, text in zip(("db", "table"), last, strict=True):
                 at = part.schema.get_field_index(column)
-                told = pa.array([text] * part.num_rows, pa.string())
-                part = part.set_column(at, column, told)
+                repeated = pa.array([text] * part.num_rows, pa.string())
+                part = part.set_column(at, column, repeated)
             yield part
 
     def _last_columns(self, name: TableId, seq: int) -> dict[str, str]:

@@ -93,8 +93,8 @@ class LogPlans(Overviewed, Plans):
         """How many changes, what is done with them, and the script's first rows."""
         counted = self.counts() if len(self) <= _COUNTED else {}
         done = [(name, number) for name, number in counted.items() if number]
-        told: list[tuple[str, object]] = [("changes", len(self) or "none was chosen"), *done]
-        return Overview(self._title, told, self._looked_at())
+        facts: list[tuple[str, object]] = [("changes", len(self) or "none was chosen"), *done]
+        return Overview(self._title, facts, self._looked_at())
 
     def _looked_at(self) -> Iterator[dict[str, Any]]:
         from binlogkit.analyses.undoing.shown import shown_rows

@@ -135,14 +135,14 @@ def _write(
     if stored[-1].header.type_code in _OWN or _among(stored[-1].pos, gone):
         return
     for event in group:
-        told = _statement(event)
-        if told is None:
+        text = _statement(event)
+        if text is None:
             continue
-        if not stays(told, _mode(event), version):
-            words = " ".join(leading_words(told, 2, SqlMode(_mode(event) or 0), version))
+        if not stays(text, _mode(event), version):
+            words = " ".join(leading_words(text, 2, SqlMode(_mode(event) or 0), version))
             played.left_out.append(f"{words} ({event.raw.file} at {event.raw.pos})")
             return
-        played.definers.update(definers(told))
+        played.definers.update(definers(text))
     played.note(stored[0].file, stored[0].pos)
     if unminded:
         checked = bool(stored[-1].stored_checksum)

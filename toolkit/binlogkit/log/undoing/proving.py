@@ -180,8 +180,8 @@ def _play(log: Streams, log_version: str, stage: Stage, without: Sequence[Range]
             stage.play(relay, played.size)
         except NotPlayedError as exc:
             base = _BASE if exc.code in _NOT_THERE else ""
-            told = f"MySQL {stage.version} cannot play the log ({played.place(exc.at)}): {exc}"
-            raise ServerError(f"{told}{base}", code=exc.code) from exc
+            why = f"MySQL {stage.version} cannot play the log ({played.place(exc.at)}): {exc}"
+            raise ServerError(f"{why}{base}", code=exc.code) from exc
     return played
 
 

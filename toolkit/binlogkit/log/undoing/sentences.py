@@ -44,18 +44,18 @@ def chosen(changes: Sequence[pa.RecordBatch]) -> tuple[str, ...]:
     rows = found.rename_columns(schema.names).sort_by("tx").to_pylist()
     rows.sort(key=lambda row: row[_SUM], reverse=True)
     threads = {row["thread_id"] for row in rows}
-    told = [
+    lines = [
         f"{_counted(sum(row[_SUM] for row in rows), 'change')} of "
         f"{_counted(len({row['tx'] for row in rows}), 'transaction')} on "
         f"{_counted(len(threads), 'connection')}"
     ]
     if len(rows) > _LISTED:
-        return (*told, f"the connections are the threads {_listed(threads)}")
+        return (*lines, f"the connections are the threads {_listed(threads)}")
     for row in rows:
         gtid = f"GTID {row['gtid']}" if row["gtid"] else "a transaction without GTID"
         thread = "a thread not known" if row["thread_id"] is None else f"thread {row['thread_id']}"
-        told.append(f"{_counted(row[_SUM], 'change')} of {gtid} on {thread}")
-    return tuple(told)
+        lines.append(f"{_counted(row[_SUM], 'change')} of {gtid} on {thread}")
+    return tuple(lines)
 
 
 def _counted(number: int, what: str) -> str:
@@ -73,12 +73,12 @@ def dependent(found: Dependences, mode: str, added: Dependences | None) -> tuple
 
     ``added``: what the mode cascade undoes as well.
     """
-    told = []
+    lines = []
     if added is not None and added.dependents.num_rows:
-        told += [f"{_sums(added)}: undone as well", *_each(added.dependents)]
+        lines += [f"{_sums(added)}: undone as well", *_each(added.dependents)]
         if kept := found.conflicts.num_rows:
             verb = "is" if kept == 1 else "are"
-            told.append(
+            lines.append(
                 f"{_counted(kept, 'change')} {verb} refused: not all that depends on such a change "
                 "can be undone"
             )
@@ -100,10 +100,10 @@ def dependent(found: Dependences, mode: str, added: Dependences | None) -> tuple
         if kept:
             which = f"{_counted(kept, 'column')} of {_counted(len(rows), 'chosen change')}"
             done = ", ".join(filter(None, [f"{which} {'is' if kept == 1 else 'are'} kept", done]))
-        told += [f"{_sums(found)}: {done or 'nothing is kept'}", *_each(found.dependents)]
+        lines += [f"{_sums(found)}: {done or 'nothing is kept'}", *_each(found.dependents)]
     else:
-        told.append("no later change in the log depends on the chosen ones")
-    return (*told, "no log shows which later statements read these rows")
+        lines.append("no later change in the log depends on the chosen ones")
+    return (*lines, "no log shows which later statements read these rows")
 
 
 def _sums(found: Dependences) -> str:
@@ -116,7 +116,7 @@ def _sums(found: Dependences) -> str:
 
 def _each(table: pa.Table) -> list[str]:
     """The first changes."""
-    told = [
+    lines = [
         f"{KINDS[row['reason']]}: {row['op']} of {row['db']}.{row['table']}, "
         f"{row['file']}:{row['pos']}"
         f"{'' if row['inner'] is None else '/' + str(row['inner'])} row {row['row']}"
@@ -124,7 +124,7 @@ def _each(table: pa.Table) -> list[str]:
         for row in table.slice(0, _LISTED).to_pylist()
     ]
     more = table.num_rows - _LISTED
-    return [*told, f"and {more} more"] if more > 0 else told
+    return [*lines, f"and {more} more"] if more > 0 else lines
 
 
 def definition_lines(drop: Boundary, events: Sequence[Boundary]) -> list[str]:

@@ -60,8 +60,8 @@ def _stated(found: PlansT, selection: Selection, *, despite_gaps: bool) -> Plans
     found.chosen = chosen(source.changes)
     found.undefined = selection.undefined()
     names = ", ".join(printable(".".join(name)) for name in found.undefined)
-    told = (f"{_PLAIN} {names}.",) if names else ()
-    found.assumes = (*source.assumes, *assumed(source.logs, selection.newest), *told)
+    plain = (f"{_PLAIN} {names}.",) if names else ()
+    found.assumes = (*source.assumes, *assumed(source.logs, selection.newest), *plain)
     found.gaps = tuple(str(gap) for gap in source.gaps if _concerns(gap, source.asked))
     if found.gaps and not despite_gaps:
         raise GapError(found.gaps)
@@ -77,7 +77,7 @@ class Selection:
         self.source = source
         self._alone = keys_alone(source.boundaries)
         self._references = references([*self._alone, *source.left])
-        self._told = [b.definition for b in source.boundaries if b.definition is not None]
+        self._by_ddl = [b.definition for b in source.boundaries if b.definition is not None]
         self.newest = version_tuple(source.version)
 
     def references_of(self, tables: set[tuple[str, str]]) -> tuple[Reference, ...]:
@@ -91,7 +91,7 @@ class Selection:
     def undefined(self) -> tuple[TableId, ...]:
         """The tables that only table maps define, with their columns' names."""
         source = self.source
-        defined = {(t.db, t.table) for t in (*source.left, *self._told, *source.given)}
+        defined = {(t.db, t.table) for t in (*source.left, *self._by_ddl, *source.given)}
         named = (
             table_of(batch)
             for batch in source.changes
@@ -152,7 +152,7 @@ class Selection:
         if mode not in MODES:
             raise UsageError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
         source, wanted, events = self.source, self.source.wanted, self.source.boundaries
-        definitions = [*self._told, *self._alone, *source.given]
+        definitions = [*self._by_ddl, *self._alone, *source.given]
         definitions += source.left  # a parent's new name stands in its children's alone
         cascade = self.newest < CASCADES_LOGGED
         gone = {e.seq: e for e in events if e.removes_rows}
@@ -211,13 +211,13 @@ class Selection:
             made = Undo(parts, backwards=True)
             if ends is None:
                 ends = rows_now(source, since.keys() & made.tables)
-            told, refused = broken(made, since, ends), NONE
+            broken_now, refused = broken(made, since, ends), NONE
             if added:  # what is refused after all has no later changes undone with it
                 refused = staying(made, whole=source.by_transaction)
                 refused = np.setdiff1d(np.intersect1d(refused, np.concatenate(own)), stay)
-            if not (told or len(refused)):
+            if not (broken_now or len(refused)):
                 break
-            twice, stay = twice | told, np.union1d(stay, refused)
+            twice, stay = twice | broken_now, np.union1d(stay, refused)
         drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
         made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
         made.dependences, made.log, made.version = settled, source.log, source.version

@@ -1,4 +1,4 @@
-{told}--
+{comments}--
 -- Run it with: mysql --batch < FILE (it stops, and keeps nothing, at an error).
 -- It rolls back in the end unless the next line says 1 AND every statement changed
 -- exactly one row AND each row that was written, read back after its statement, holds

@@ -53,8 +53,8 @@ class Finding:
 
     def record(self) -> dict[str, object]:
         """The finding as a record."""
-        told: dict[str, object] = {"grade": str(self.grade), "code": self.code}
-        return told | asdict(self.place) | {"found": self.found, "meaning": self.meaning}
+        graded: dict[str, object] = {"grade": str(self.grade), "code": self.code}
+        return graded | asdict(self.place) | {"found": self.found, "meaning": self.meaning}
 
 
 def finding(code: str, place: Place, found: str, *, grade: Grade | None = None) -> Finding:

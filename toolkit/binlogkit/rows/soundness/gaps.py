@@ -131,9 +131,9 @@ class Gaps:
         losses = map(_of_loss, self.soundness.losses)
         found = [*self._gaps(), *self._rows.values(), *losses]
         if stopped is not None:
-            told = f"damage ends the reading: {stopped.reason}"
+            text = f"damage ends the reading: {stopped.reason}"
             seq = ordinal << SEQ_SHIFT
-            found.append(Gap("damage", stopped.file, stopped.offset, seq, None, told))
+            found.append(Gap("damage", stopped.file, stopped.offset, seq, None, text))
         return sorted((g for g in found if g.tables != frozenset()), key=lambda gap: gap.seq)
 
     def notes(self) -> list[Finding]:

@@ -77,8 +77,8 @@ class GtidChecks:
         self._at = -1
 
     def _repeated(self, events: WindowEvents, runs: EventRuns, facts: FileFacts) -> Iterator[Found]:
-        told = {k: body.gtid for k, body in runs.bodies.items() if body.gtid is not None}
-        for origin, places, numbers in by_origin(runs.records, runs.gtids, told):
+        gtids = {k: body.gtid for k, body in runs.bodies.items() if body.gtid is not None}
+        for origin, places, numbers in by_origin(runs.records, runs.gtids, gtids):
             again = facts.gtids.add(origin, numbers)
             for k in places[again].tolist():
                 gtid = events.gtid(int(runs.numbers[k]))

@@ -78,8 +78,8 @@ def runs_of(events: WindowEvents, a: int, b: int, before: int) -> EventRuns | No
     looked = named & (events.notes[firsts] & LOOK > 0)
     if looked.any():
         known = {item.i: item.event.body for item in events.looked}
-        told = {k: known[int(firsts[k])] for k in np.flatnonzero(looked).tolist()}
-        bodies = {k: body for k, body in told.items() if isinstance(body, Gtid)}
+        looked_bodies = {k: known[int(firsts[k])] for k in np.flatnonzero(looked).tolist()}
+        bodies = {k: body for k, body in looked_bodies.items() if isinstance(body, Gtid)}
         gtids = named & ~looked
         gtids[list(bodies)] = True
     return EventRuns(firsts, lasts, numbers, records, new, ended, named, gtids, bodies)

@@ -49,8 +49,8 @@ class Soundness:
     def copied(self) -> tuple[GtidLedger, list[str]]:
         """The GTIDs that came twice, and the names of the files that have some of them."""
         copied = self._ledger.copied
-        told = copied.to_set()
-        files = [f.name for f in self.files if told.subtract(f.gtids.to_set()) != told]
+        gtids = copied.to_set()
+        files = [f.name for f in self.files if gtids.subtract(f.gtids.to_set()) != gtids]
         return copied, files
 
     def take(self, window: Window, rows: Sequence[Met] = ()) -> list[Finding]:
@@ -66,7 +66,9 @@ class Soundness:
         found: list[Finding] = []
         if stretch is not None:
             log, found = self._begun(window.carrier)
-            found += log.take(window, stretch, [told for told in met if told[0] < count], rows)
+            found += log.take(
+                window, stretch, [damage for damage in met if damage[0] < count], rows
+            )
             self._ordinal = stretch.ordinal + count
         if window.ends:
             found += self._end(window.carrier, loose=window.loose)

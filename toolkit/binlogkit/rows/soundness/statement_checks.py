@@ -149,10 +149,10 @@ class StatementChecks:
             earlier = self._earlier.get(table_id) if known is None else known.name
             if earlier is not None:
                 text += f"; an earlier one of that id was {'.'.join(earlier)}"
-            told = finding("rows_without_map", self._place(events, i), text)
+            without_map = finding("rows_without_map", self._place(events, i), text)
             if earlier is not None and not self._facts.relay:  # whose server may have restarted
-                told = replace(told, tables=frozenset([".".join(earlier)]))
-            yield i, _ROWS, told
+                without_map = replace(without_map, tables=frozenset([".".join(earlier)]))
+            yield i, _ROWS, without_map
         self._in_statement = self._begun = not ends
         if ends:
             self._maps.clear()

@@ -50,13 +50,15 @@ class XaLedger:
         self.prepared: dict[tuple[str | None, str], Place] = {}
         self.unprepared: dict[Place, str] = {}
 
-    def take(self, source: str | None, told: Transaction, at: Place) -> Iterator[Finding]:
+    def take(self, source: str | None, transaction: Transaction, at: Place) -> Iterator[Finding]:
         """Take what an event of a source's logs says of the transaction that it ended."""
-        if told.outcome == Outcome.PREPARED and told.xa is not None:
-            self.prepared[source, told.xa] = at
-        elif told.resolves is not None and not self.prepared.pop((source, told.resolves), None):
-            self.unprepared[at] = told.resolves
-            yield finding("xa_unprepared", at, f"XA {told.resolves}")
+        if transaction.outcome == Outcome.PREPARED and transaction.xa is not None:
+            self.prepared[source, transaction.xa] = at
+        elif transaction.resolves is not None and not self.prepared.pop(
+            (source, transaction.resolves), None
+        ):
+            self.unprepared[at] = transaction.resolves
+            yield finding("xa_unprepared", at, f"XA {transaction.resolves}")
 
     def join(
         self, source: str | None, prepared: Mapping[str, Place], decided: Mapping[Place, str]

@@ -43,7 +43,7 @@ class ChangedCells:
             gone = full.missing | ~now  # deleted rows have nothing after
             after[name] = Cells(full.field, full.array, gone, full.special)
         facts = ((f.name, f.metadata or {}) for f in batch["after"].type)
-        generated = frozenset(n for n, told in facts if told.get(b"binlogkit:generated"))
+        generated = frozenset(n for n, metadata in facts if metadata.get(b"binlogkit:generated"))
         return cls(batch, before, after, changed, generated)
 
 
@@ -88,9 +88,9 @@ class TableChanges:
         characters, bytes; None for all."""
         found = dict[tuple[tuple[str, ...], tuple[int | None, ...]], None]()
         found[self.key, (None,) * len(self.key)] = None
-        for told in self.definitions:
-            partial = dict(told.partial_keys)
-            for place, names in enumerate([told.primary_key, *told.unique_keys], -1):
+        for definition in self.definitions:
+            partial = dict(definition.partial_keys)
+            for place, names in enumerate([definition.primary_key, *definition.unique_keys], -1):
                 key = tuple(names)
                 found[key, partial.get(place, (None,) * len(key))] = None
         return [one for one in found if one[0]]
@@ -98,13 +98,17 @@ class TableChanges:
     @property
     def expressions(self) -> list[tuple[str, ...]]:
         """The columns of the unique keys over expressions that it has or had."""
-        return list(dict.fromkeys(key for told in self.definitions for key in told.expression_keys))
+        return list(
+            dict.fromkeys(
+                key for definition in self.definitions for key in definition.expression_keys
+            )
+        )
 
     @property
     def collations(self) -> dict[str, str | None]:
         """The known collations."""
-        told = self.definitions[-1].columns if self.definitions else ()
-        return {column.name: column.collation for column in told}
+        columns = self.definitions[-1].columns if self.definitions else ()
+        return {column.name: column.collation for column in columns}
 
     @property
     def generated(self) -> frozenset[str]:
@@ -165,9 +169,9 @@ class TableChanges:
         )
         both = [joined(pair) for pair in zip(before, after, strict=True)]
         codes = exact_codes(both)
-        told = ~reduce(np.logical_or, (column.missing for column in both))
+        present = ~reduce(np.logical_or, (column.missing for column in both))
         size, at = self.size, np.arange(2 * self.size)
-        keep = np.concatenate([self.was, self.now]) & told
+        keep = np.concatenate([self.was, self.now]) & present
         change, gives = at % size, at >= size
         places = np.flatnonzero(keep)
         places = places[np.lexsort((2 * change[places] + gives[places], codes[places]))]

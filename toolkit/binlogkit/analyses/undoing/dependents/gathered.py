@@ -29,8 +29,8 @@ class Gathered:
         self, batches: Iterable[pa.RecordBatch], definitions: Iterable[TableDefinition]
     ) -> None:
         known: dict[TableId, list[TableDefinition]] = {}
-        for told in definitions:
-            known.setdefault((told.db, told.table), []).append(told)
+        for definition in definitions:
+            known.setdefault((definition.db, definition.table), []).append(definition)
         by_name: dict[TableId, list[pa.RecordBatch]] = {}
         for batch in batches:
             if batch.num_rows:

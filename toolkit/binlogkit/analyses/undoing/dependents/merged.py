@@ -81,8 +81,8 @@ def merged(
 
 def _auto(events: TableChanges) -> set[str]:
     """The columns that the server sets with every update."""
-    told = events.definitions[-1].columns if events.definitions else ()
-    return {column.name for column in told if column.on_update_now}
+    columns = events.definitions[-1].columns if events.definitions else ()
+    return {column.name for column in columns if column.on_update_now}
 
 
 def _own_links(events: TableChanges) -> Iterator[Links]:

@@ -71,8 +71,8 @@ def _texts(arrays: Sequence[Any]) -> list[Any]:
     except pa.ArrowInvalid:
         binary = [a if pa.types.is_binary(a.type) else a.cast(pa.string()) for a in arrays]
         cells = [array.cast(pa.binary()).to_pylist() for array in binary]
-    told = [[None if v is None else v.decode("latin-1") for v in own] for own in cells]
-    return [pa.array(own, pa.string()) for own in told]
+    decoded = [[None if v is None else v.decode("latin-1") for v in own] for own in cells]
+    return [pa.array(own, pa.string()) for own in decoded]
 
 
 def _chunks(array: Any) -> list[Any]:
