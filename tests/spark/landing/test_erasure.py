@@ -91,7 +91,7 @@ def test_no_file_has_them(tmp_path: Path) -> None:
         "tables", "current", "ledger",
     }  # fmt: skip
     done = erase(lake, [ROW, ORDERS])
-    assert not done.told
+    assert not done.not_covered
     assert not holding(lake, VALUES)
     others = [row["_query"] for row in landed(lake, "shop.orders").to_pylist()]
     assert any("packed" in text for text in others if text)  # a label of erased orders
@@ -133,7 +133,7 @@ def test_rows_that_were_merged_are_erased(tmp_path: Path) -> None:
         "merged"
     }
     done = erase(lake, [ROW, ORDERS])
-    assert not done.told and done.current["shop.orders"] > 1
+    assert not done.not_covered and done.current["shop.orders"] > 1
     assert not holding(lake, VALUES)
     for table, (column, value) in (
         ("shop.customers", ("id", 2)),
@@ -251,9 +251,11 @@ def test_other_names_of_the_table_are_told(tmp_path: Path) -> None:
     case = golden.case("8.0-row-full", "ddl")
     land(None, case.binlogs, tmp_path)
     done = erase(tmp_path, [("evolve.item", {"id": 1})])
-    assert done.told == ["evolve.item was called evolve.other before: erase its rows there, too"]
+    assert done.not_covered == [
+        "evolve.item was called evolve.other before: erase its rows there, too"
+    ]
     done = erase(tmp_path, [("evolve.item", {"id": 1}), ("evolve.other", {"id": 1})])
-    assert (done.told, done.rows["evolve.other"] > 0) == ([], True)
+    assert (done.not_covered, done.rows["evolve.other"] > 0) == ([], True)
     with pytest.raises(UsageError, match="has no column title in all of its versions"):
         erase(tmp_path, [("evolve.item", {"title": "x"})])
 
@@ -298,9 +300,9 @@ def test_a_batch_that_has_not_ended_is_told(tmp_path: Path) -> None:
     with at_step(tables[-1] + 1, "before", dies), pytest.raises(Died):
         land(None, LOG, tmp_path / "lake")
     done = erase(tmp_path / "lake", [ROW])
-    assert done.told == ["a landing has not ended: land again, and then erase again"]
+    assert done.not_covered == ["a landing has not ended: land again, and then erase again"]
     land(None, LOG, tmp_path / "lake")
-    assert not erase(tmp_path / "lake", [ROW]).told
+    assert not erase(tmp_path / "lake", [ROW]).not_covered
     assert not holding(tmp_path / "lake", VALUES)
 
 
@@ -332,7 +334,7 @@ def test_rows_are_named_by_dates_that_no_calendar_has(tmp_path: Path) -> None:
     done = erase(tmp_path, [("types.dates", {"needed": "0000-00-00"})])
     after = landed(tmp_path, "types.dates").to_pylist()
     assert zero and {row["_sequence"] for row in before} - {r["_sequence"] for r in after} == zero
-    assert done.rows["types.dates"] == len(zero) and not done.told
+    assert done.rows["types.dates"] == len(zero) and not done.not_covered
     assert not any("0000-00-00" in texts_of(row, "needed") for row in after)
     assert any("0000-01-01" in texts_of(row, "d") for row in after)
     assert erase(tmp_path, [("types.datetimes", {"f3": "0000-00-00 00:00:00.0"})]).rows[

@@ -52,7 +52,7 @@ def spark_of(
 ) -> SparkSession | None:
     """Take the engine out of a command's arguments; Spark's session, where it is Spark.
 
-    ``carriers``: the logs, of which those that are not there are told before Spark starts;
+    ``carriers``: the logs, of which those that are not there are reported before Spark starts;
     ``fresh``: gives those that are to be read, for ``auto``. Errors: UsageError (a master without
     Spark, no PySpark, no Java), InputError.
     """

@@ -61,7 +61,7 @@ class Step:
     ``unknown_xa``: decisions for XA transactions that were prepared before the start; ``batches``:
     row changes, in the order of the log within each table; ``boundaries``: what happens to tables,
     each with what it did; ``unchecked``: the rows events that were written with foreign_key_checks
-    off; ``folded``: the server turned out to store names in small letters, as they are told here;
+    off; ``folded``: the server turned out to store names in small letters, as they are named here;
     ``restarts``: where the server began a log because it had started again, as ``seq``;
     ``statements``: those logged as text; ``gaps``: where changes may be missing up to its end;
     ``server_version``: of its log; ``file``, ``pos``: the position after it.

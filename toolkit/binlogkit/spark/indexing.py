@@ -111,8 +111,8 @@ def _run(
     with own_interpreter(spark):
         frame = spark.createDataFrame(rows, "task string").repartition(len(tasks))
         done = frame.mapInArrow(work, "result string").collect()
-    for (told,) in done:
-        found: Mapping[str, Any] = json.loads(told)
+    for (text,) in done:
+        found: Mapping[str, Any] = json.loads(text)
         for batch, parts in found["batches"].items():
             batches[batch] = {part: [Stamp(*s) for s in of] for part, of in parts.items()}
         left |= found["left"]
@@ -127,13 +127,13 @@ def _worker(folder: str, queries: bool, keys: KeyFiles, storage: StorageOptions)
         import pyarrow as pa
 
         for batch in batches:
-            told = [
+            texts = [
                 json.dumps(
                     _read(resolve(json.loads(task), keys, storage), Index(folder, queries=queries))
                 )
                 for task in batch[0].to_pylist()
             ]
-            yield pa.RecordBatch.from_pydict({"result": pa.array(told, pa.string())})
+            yield pa.RecordBatch.from_pydict({"result": pa.array(texts, pa.string())})
 
     return work
 

@@ -113,7 +113,7 @@ def compare_rows(
 
 
 def _in_order(ours: Record, theirs: PrintedRow) -> bool:
-    """Whether columns without known names can be told by their order, or are numbered."""
+    """Whether columns without known names are known by their order, or are numbered."""
     for which, image in (("before", theirs.before), ("after", theirs.after)):
         mine = ours.get(which)
         if mine and image and len(mine) != len(image):

@@ -1,6 +1,6 @@
 """What mysqlbinlog does not print of an event's body: values, written back, must give its bytes.
 
-The places in the body are told from lengths that stand there, not by the readers of
+The places in the body follow from lengths that stand there, not by the readers of
 ``binlogkit.events``. Layouts: libs/mysql/binlog/event/ (8.0), statement_events.h (QUERY,
 USER_VAR), rows_event.h (TABLE_MAP, rows), load_data_events.h, control_events.h (GTIDs, the format
 description, payloads).

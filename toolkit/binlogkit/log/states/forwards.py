@@ -230,7 +230,7 @@ class States:
         return self._reaches[point]
 
     def _wanted(self, point: Point, table: str) -> Wanted:
-        """A table as of a point. UsageError: it cannot be told which one that is."""
+        """A table as of a point. UsageError: it is not unique."""
         from binlogkit.analyses.point_in_time import lineage
         from binlogkit.analyses.point_in_time.boundary import parents
         from binlogkit.analyses.point_in_time.state import ReplayLedger, ReplayTable

@@ -35,7 +35,7 @@ class UndoSource(ABC):
     ``changes``: the chosen ones, in the canonical schema; ``happened``: the chosen of what happened
     to tables (BOUNDARY in frames/fields/ledger.py); ``boundaries``: all of that, also after the
     changes; ``transactions``, ``statements``: the ledgers; ``given``: the definitions that no log
-    told, ``left``: the tables as the logs leave them; ``version``: of the newest server; ``gaps``:
+    read, ``left``: the tables as the logs leave them; ``version``: of the newest server; ``gaps``:
     where changes may be missing; ``any_unchecked``: whether any were made with foreign_key_checks
     off; ``assumes``: what its answers assume besides what no log shows. ``log``: the logs that a
     server can play, None if they are not at hand.

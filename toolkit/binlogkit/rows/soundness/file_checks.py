@@ -184,12 +184,12 @@ class FileChecks:
     def _note_times(self, events: WindowEvents, a: int, b: int) -> None:
         facts = self.facts
         stamps = events.stretch.entries["timestamp"][a:b]
-        told = (stamps != 0) & ~events.artificial[a:b]
+        timed = (stamps != 0) & ~events.artificial[a:b]
         if events.bad is not None:
-            told &= ~events.bad[a:b]
+            timed &= ~events.bad[a:b]
         places: np.ndarray[Any, Any] | None = None
-        if not told.all():
-            places = np.flatnonzero(told)
+        if not timed.all():
+            places = np.flatnonzero(timed)
             stamps = stamps[places]
         if not len(stamps):
             return
@@ -214,15 +214,15 @@ class FileChecks:
             return
         at = (events.positions if events.version == 3 else events.ends)[a:b]
         log_pos = events.stretch.entries["log_pos"][a:b]
-        told = log_pos != 0
+        placed = log_pos != 0
         for mask in (events.framed, None if events.bad is None else ~events.bad):
             if mask is not None:
-                told &= mask[a:b]
+                placed &= mask[a:b]
         shift = (at - log_pos) & MODULUS
-        changed = told & (shift != self._shift)
+        changed = placed & (shift != self._shift)
         if not changed.any():
             return
-        places = np.flatnonzero(told)
+        places = np.flatnonzero(placed)
         shifts = shift[places]
         changes = shifts != np.append(self._shift, shifts[:-1])
         self._shift = int(shifts[-1])

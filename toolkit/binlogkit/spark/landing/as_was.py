@@ -66,7 +66,9 @@ def all_as_was(
     try:
         now = now or Now(out)
         known = {name: now.fresh(name) for name in kept}
-        return {name: _as_was(now, name, told) for name, told in known.items() if told is not None}
+        return {
+            name: _as_was(now, name, facts) for name, facts in known.items() if facts is not None
+        }
     except (LandingMoved, InputError):
         return {}
 
@@ -76,8 +78,8 @@ def _as_was(now: Now, name: TableId, known: Mapping[str, Any]) -> AsWas:
     key = tuple(map(flat_name, known["key"]))
     findings = {one["finding"] for one in known["findings"]} - HARMLESS
     if not key or findings:
-        told = f"its rows are not determined ({', '.join(sorted(findings))})"
-        return AsWas(None, b"", told if key else "it has no key")
+        reason = f"its rows are not determined ({', '.join(sorted(findings))})"
+        return AsWas(None, b"", reason if key else "it has no key")
     places = [*folders(now.out, name)]
     if len(places) > 1:
         return AsWas(None, b"", "its columns had other types before")
@@ -107,8 +109,8 @@ def _as_was(now: Now, name: TableId, known: Mapping[str, Any]) -> AsWas:
     day = int(datetime.fromisoformat(f"{gone[0]}T00:00:00+00:00").timestamp()) * _SECOND
     if day <= found.since and gone[1] < found.sequence:
         return found
-    told = f"its changes from before {gone[0]} have expired"
-    return AsWas(max(day, found.since), max(gone[1] + b"\0", found.sequence), told, key)
+    reason = f"its changes from before {gone[0]} have expired"
+    return AsWas(max(day, found.since), max(gone[1] + b"\0", found.sequence), reason, key)
 
 
 def _since(now: Now, name: TableId, key: tuple[str, ...], last: Boundary | None) -> AsWas:
@@ -118,8 +120,8 @@ def _since(now: Now, name: TableId, key: tuple[str, ...], last: Boundary | None)
     ledger = now.ledger
     sequence = _place(ledger, last.file, last.pos)
     said = shorten(last.statement or last.action, _SAID, placeholder=" …")
-    told = f"{said} ({PurePath(last.file).name}:{last.pos})"
-    return AsWas(_time(ledger, last), sequence, told, key)
+    reason = f"{said} ({PurePath(last.file).name}:{last.pos})"
+    return AsWas(_time(ledger, last), sequence, reason, key)
 
 
 def _begun(now: Now, name: TableId, key: tuple[str, ...]) -> AsWas:
@@ -166,8 +168,8 @@ def macro(name: TableId, shown: TableId, now: pa.Schema, then: pa.Schema, was: A
     state = f"binlogkit state --table {written_table_name(*name)} --at FILE:POS"
     head = f"CREATE OR REPLACE MACRO {function}(point) AS TABLE\n"
     if was.since is None:
-        told = f"{name[1]}: no earlier rows follow from the current ones: {was.reason}; {state}"
-        return head + f"SELECT error({text(told)});\n"
+        reason = f"{name[1]}: no earlier rows follow from the current ones: {was.reason}; {state}"
+        return head + f"SELECT error({text(reason)});\n"
     since = f"{_EPOCH + timedelta(microseconds=was.since):%Y-%m-%d %H:%M:%S.%f}+00"
     early = text(f"{name[1]} as of before {since}: {was.reason}; {state}")
     partial = text(f"{name[1]}: a before image is not whole (binlog_row_image); {state}")

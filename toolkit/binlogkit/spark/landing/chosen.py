@@ -64,8 +64,8 @@ class Chosen:
                     "server_id"
                 ],
             }  # fmt: skip
-            told = wanted_transactions(pa.table(columns), self._event, self._ledger.files)
-            good &= np.asarray(told)
+            wanted = wanted_transactions(pa.table(columns), self._event, self._ledger.files)
+            good &= np.asarray(wanted)
         return pa.array(good)
 
     def tables(self, changes: pa.Table) -> pa.Table:

@@ -219,7 +219,7 @@ class Now:
         findings = tuple(state.findings.to_pylist())
         known = {
             "determined": state.rows_determined, "findings": findings, "key": list(state.key),
-            "columns": state.columns and list(state.columns), **new.told,
+            "columns": state.columns and list(state.columns), **new.context,
         }  # fmt: skip
         write_anew(folder, rows, self._number, known)
         how = "replayed"
@@ -238,8 +238,8 @@ class Now:
         why = None if before["determined"] and before["columns"] else "its rows are not determined"
         why = why or new.unlike_its_rows()
         if why is not None:
-            told = f"{_EXPIRED}: {why}. Its rows are those after batch {last_batch(folder)}"
-            raise InputError(str(self.out), told)
+            text = f"{_EXPIRED}: {why}. Its rows are those after batch {last_batch(folder)}"
+            raise InputError(str(self.out), text)
         [*_, place] = folders(self.out, name)
         flat = pa.schema([one for one in schema_of(place) if one.name.startswith("_")])
         held = Held.of(self.ledger, new.spans, last_batch(folder))
@@ -280,8 +280,8 @@ class Now:
         made = flat_rows(rows, [(base, places), (changes, seqs)])
         net = net_rows(made, touched, known["key"])
         self._check()
-        told = {**known, **new.told}
-        done = net and merge(target, folder, net, known["key"], self._number, told)
+        facts = {**known, **new.context}
+        done = net and merge(target, folder, net, known["key"], self._number, facts)
         if done is None:
             return None
         inserted, updated, deleted = done
@@ -380,14 +380,14 @@ class _New:
         )
 
     @property
-    def told(self) -> dict[str, Any]:
+    def context(self) -> dict[str, Any]:
         """Facts that show later whether something else has changed."""
         masks = [mask.text for mask in self._ledger.masks.masks]
         return {"gaps": self.gaps, "masks": masks}
 
     def alike(self, known: Mapping[str, Any]) -> bool:
         """Whether the same gaps and masks are known."""
-        return all(known.get(name) == told for name, told in self.told.items())
+        return all(known.get(name) == value for name, value in self.context.items())
 
     def ordinary(self, known: Mapping[str, Any]) -> bool:
         """Whether only row changes came, after what is known, and no other doubts exist."""

@@ -56,8 +56,8 @@ def under_way(out: LandingPath, *, alone: bool = False, terms: str = "") -> Iter
             if running and alone:
                 raise InputError(str(out), "a landing is under way: wait until it has ended")
             if terms and any(other not in ("", terms) for other in running):
-                told = "is under way with other tables, masks or mask key: wait until it has ended"
-                raise UsageError(f"a landing in {out} {told}")
+                text = "is under way with other tables, masks or mask key: wait until it has ended"
+                raise UsageError(f"a landing in {out} {text}")
             if killed and not running:
                 _sweep(out, {one.name for one in killed})
                 for one in killed:
@@ -113,6 +113,6 @@ def _known(folder: LandingPath) -> set[str]:
             for action in ("add", "remove"):
                 rows = pq.read_table(path.source(), columns=[f"{action}.path"])
                 if action in rows.column_names:
-                    told = (one["path"] for one in rows[action].to_pylist() if one)
-                    found.update(os.path.basename(name) for name in told if name)  # noqa: PTH119  a URL
+                    paths = (one["path"] for one in rows[action].to_pylist() if one)
+                    found.update(os.path.basename(name) for name in paths if name)  # noqa: PTH119  a URL
     return found

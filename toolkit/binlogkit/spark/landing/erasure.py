@@ -63,13 +63,13 @@ _ESCAPED = re.compile(r"[\x00\n\r\t\x08\x1a\"'\\]")  # what a statement may writ
 @dataclass(frozen=True, slots=True)
 class Erased:
     """The result: by table how many images of changes were erased, ``rows``, and how many
-    ``current`` ones; how many other rows lost their ``statements``; ``told``: what the erasure does
-    not cover."""
+    ``current`` ones; how many other rows lost their ``statements``; ``not_covered``: what the
+    erasure does not cover."""
 
     rows: dict[str, int]
     current: dict[str, int]
     statements: int
-    told: list[str]
+    not_covered: list[str]
 
 
 def erase(
@@ -105,21 +105,21 @@ def erase(
         for name in delta_folders(place):
             forget_versions(place / name)
         write_views(place)
-        told = [text for one in asked for text in one.told]
-        told += _uncovered(known, matched)
-    return Erased(rows_of, current, statements, [*dict.fromkeys(told)])
+        notes = [text for one in asked for text in one.notes]
+        notes += _uncovered(known, matched)
+    return Erased(rows_of, current, statements, [*dict.fromkeys(notes)])
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Rows of a table by the values of columns; ``key``: whether they are of its key; ``told``:
+    """Rows of a table by the values of columns; ``key``: whether they are of its key; ``notes``:
     what they do not cover."""
 
     table: str
     name: TableId
     values: Mapping[str, Any]
     key: bool
-    told: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def _asked(ledger: Ledger, table: str, values: Mapping[str, Any]) -> _Asked:
@@ -142,7 +142,7 @@ def _asked(ledger: Ledger, table: str, values: Mapping[str, Any]) -> _Asked:
     found = _Asked(shown, name, values, key)
     waiting = [w for w in ledger.waiting if w.table == shown and not w.lost]
     if waiting:
-        found.told.append(
+        found.notes.append(
             f"{sum(w.rows for w in waiting)} changes of {shown} wait, and are not here yet: "
             "erase again once they have landed"
         )
@@ -163,8 +163,8 @@ def _tell_other_names(ledger: Ledger, asked: Sequence[_Asked]) -> None:
         for others, when in ((before, "before"), (later, "later")):
             for other in sorted(others - names):
                 if _there(ledger.out, other):
-                    told = f"{one.table} was called {written_table_name(*other)} {when}"
-                    one.told.append(f"{told}: erase its rows there, too")
+                    text = f"{one.table} was called {written_table_name(*other)} {when}"
+                    one.notes.append(f"{text}: erase its rows there, too")
 
 
 def _searched(ledger: Ledger, asked: Iterable[_Asked]) -> list[Searched]:
@@ -206,10 +206,10 @@ def _values_of(
         one = known.get(flat_name(column).lower())
         if one is None:
             if asked.key:
-                asked.told.append(_older(asked.table, column))
+                asked.notes.append(_older(asked.table, column))
                 return None
-            told = f"{asked.table} has no column {column} in all of its versions"
-            raise UsageError(f"{told}: {', '.join(one.name for one in known.values())}")
+            text = f"{asked.table} has no column {column} in all of its versions"
+            raise UsageError(f"{text}: {', '.join(one.name for one in known.values())}")
         found[one.name] = sought(asked.table, one, value, kinds[one.name])
     return found
 
@@ -308,8 +308,8 @@ def _forget_in(
         nonlocal count
         count, gone, made = 0, list[Stored](), list[WrittenFile]()
         for file in files:
-            told = {text for rows in groups(file, ["_query"]) for text in _texts(rows)}
-            hit = _hit(pa.array(sorted(told), pa.string()), texts, values)
+            queries = {text for rows in groups(file, ["_query"]) for text in _texts(rows)}
+            hit = _hit(pa.array(sorted(queries), pa.string()), texts, values)
             if len(hit) and any(losing(rows, hit).any() for rows in groups(file)):
                 gone.append(file)
                 made += written(folder, file, mark, forgotten(file, hit))

@@ -82,8 +82,8 @@ def expired_gaps(
                 key, place = (table, int(stretch)), (number, int(places[at]), file, one.before)
                 first[key] = min(first.get(key, place), place)
     for (table, _), (_, pos, file, before_day) in first.items():
-        told = f"changes of {table} from before {before_day} have expired"
-        yield Gap(CODE, file, pos, 0, frozenset([table]), told)
+        text = f"changes of {table} from before {before_day} have expired"
+        yield Gap(CODE, file, pos, 0, frozenset([table]), text)
 
 
 def _transactions(one: Expired, table: str, parts: Sequence[Part]) -> dict[str, Sequence[int]]:

@@ -156,13 +156,13 @@ def _expired(
         )
         for row in own.to_pylist():
             key = source, row["_file"], row["begun"]
-            told = Expired(
+            expired = Expired(
                 written_table_name(*name), source, row["_file"],
                 int.from_bytes(row["begun"], "big"), row["_pos_min"], row["_pos_max"],
                 row["_pos_count"], row["_sequence_max"], before, now,
             )  # fmt: skip
             known = found.get(key)
-            found[key] = told if known is None else _joined(known, told)
+            found[key] = expired if known is None else _joined(known, expired)
     yield from found.values()
 
 

@@ -58,10 +58,10 @@ class _Writer(DataSourceReader):
 
         assert isinstance(partition, _Task)
         try:
-            told = json.dumps(asdict(write(self._job, partition.splits)))
+            result = json.dumps(asdict(write(self._job, partition.splits)))
         except BinlogKitError as error:
-            told = json.dumps(_said(error))
-        yield pa.RecordBatch.from_pydict({"told": pa.array([told], pa.string())})
+            result = json.dumps(_said(error))
+        yield pa.RecordBatch.from_pydict({"result": pa.array([result], pa.string())})
 
 
 def _said(error: BinlogKitError) -> dict[str, Any]:
@@ -74,9 +74,9 @@ def _said(error: BinlogKitError) -> dict[str, Any]:
     return {"error": type(error).__name__, "parts": list(parts)}
 
 
-def results_of(told: Iterable[str]) -> list[Done]:
+def results_of(results: Iterable[str]) -> list[Done]:
     """The tasks' results; raises the first error."""
-    found = [json.loads(one) for one in told]
+    found = [json.loads(one) for one in results]
     for one in found:
         if "error" in one:
             raise getattr(errors, one["error"])(*one["parts"])
@@ -95,7 +95,7 @@ def source_of(job: Job, tasks: Sequence[Sequence[Split]]) -> type[DataSource]:
             return FORMAT
 
         def schema(self) -> StructType:
-            return StructType([StructField("told", StringType())])
+            return StructType([StructField("result", StringType())])
 
         def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002  by name
             return _Writer(job, tasks)

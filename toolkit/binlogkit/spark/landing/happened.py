@@ -20,13 +20,13 @@ def happened_to_tables(ledger: Ledger) -> pa.Table:
     texts = joined_statements(parts, joined, every)
     if texts is None:
         texts = to_table([], STATEMENT)
-    told = joined_boundaries(parts, joined, every, ledger.files, texts)
+    boundaries = joined_boundaries(parts, joined, every, ledger.files, texts)
     numbers = {_place(b.file, b.pos, b.inner, *b.name, b.action): b.seq for b in ledger.boundaries}
     columns = ("file", "pos", "inner", "db", "table", "action")
-    places = zip(*(told[name].to_pylist() for name in columns), strict=True)
+    places = zip(*(boundaries[name].to_pylist() for name in columns), strict=True)
     seqs = pa.array([numbers.get(_place(*place)) for place in places], pa.int64())
-    at = told.column_names.index("seq")
-    return told.set_column(at, told.schema.field(at), seqs).filter(seqs.is_valid())
+    at = boundaries.column_names.index("seq")
+    return boundaries.set_column(at, boundaries.schema.field(at), seqs).filter(seqs.is_valid())
 
 
 def _place(*place: Any) -> tuple[Any, ...]:

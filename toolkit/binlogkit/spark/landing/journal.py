@@ -231,10 +231,10 @@ def logs_apart(folder: LandingPath, *, alone: bool) -> list[str]:
     logs = [*dict.fromkeys(one.file for one in waiting)]
     found = [log for log in logs if is_there(log)]
     if alone and not found:
-        told = (
+        text = (
             f"the logs of rows that wait are gone ({', '.join(logs)})" if logs else "no rows wait"
         )
-        raise InputError(str(folder), f"{told}: nothing can be landed again")
+        raise InputError(str(folder), f"{text}: nothing can be landed again")
     return found
 
 
@@ -292,5 +292,5 @@ def has_erased(out: LandingPath) -> bool:
 
 
 def _of_earlier_version(folder: LandingPath) -> InputError:
-    told = "was made by an earlier version of binlogkit: land the logs in a new folder"
-    return InputError(str(folder), told)
+    text = "was made by an earlier version of binlogkit: land the logs in a new folder"
+    return InputError(str(folder), text)

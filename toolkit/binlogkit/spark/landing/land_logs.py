@@ -244,6 +244,6 @@ def on_spark(spark: SparkSession) -> Run:
         with own_interpreter(spark):
             spark.dataSource.register(source_of(job, tasks))
             done = spark.read.format(FORMAT).load().collect()
-        yield from results_of(told for (told,) in done)
+        yield from results_of(text for (text,) in done)
 
     return run

@@ -97,17 +97,17 @@ def land_logs(
     file_bytes: int = FILE_BYTES,
 ) -> Arrived:
     """Land what has not landed of a log; ``run``: runs tasks; ``updated``: updates the ledger in a
-    folder; ``reached``: is told how many bytes of a batch's logs are done, and how many it has.
+    folder; ``reached``: called with how many bytes of a batch's logs are done, and how many it has.
 
     Errors: those of :func:`binlogkit.spark.land`.
     """
     out.check_local(landing=True)
     with under_way(out, terms=terms.text) as mark:
         journal = Journal(out, terms, mark)  # its terms are these: else no statement is kept
-        told = updated(out.local / LEDGER)
+        indexed = updated(out.local / LEDGER)
         complete = _Complete(out.local / LEDGER, log, journal)
-        if complete.noted and not told.left and journal.ended and journal.holds:
-            return Arrived(told)
+        if complete.noted and not indexed.left and journal.ended and journal.holds:
+            return Arrived(indexed)
         summaries = Summaries(out.local / LEDGER, log, journal.mark)
         plain = journal.ended and journal.holds and not read_waiting(out, journal.read()[2])
         summary, rest = (plain and summaries.read()) or (Summary(), summaries.parts())
@@ -129,7 +129,7 @@ def land_logs(
         asked = ScanOptions((), kind="changelog", on_damage=log.options.on_damage, **_opening(log))
         scan = Scan(asked, replace(log.options, catalog=None), (log.files[0], log.files[-1]))
         job = Job(scan, out, mark, terms.wanted, masks, generations, file_bytes)
-        arrived, batches, tried = Arrived(told), 0, set[Waiting]()
+        arrived, batches, tried = Arrived(indexed), 0, set[Waiting]()
         if not journal.holds:
             terms_before, now = journal.change()
             arrived.changed.extend(said_of(terms_before, now, joined.schemas))
@@ -149,7 +149,7 @@ def land_logs(
                 batch = batch or _ready(known, waiting, spans, masks, joined, tried)
                 if not batch:
                     waiting = [one for one in waiting if not one.lost]
-                    if not told.left and not waiting:
+                    if not indexed.left and not waiting:
                         complete.note()
                     if not waiting:
                         summaries.write(summary, rest, known, landed)
@@ -186,8 +186,10 @@ class _Complete:
     def __init__(self, ledger: Path, log: Log, journal: Journal) -> None:
         self._path = ledger / _COMPLETE
         logs = map(place_of, log.carriers)
-        told = [mark_of(ledger), journal.mark, log.options.on_damage, *logs]
-        self._now = hashlib.sha256("\0".join(map(str, told)).encode("utf-8", "replace")).hexdigest()
+        facts = [mark_of(ledger), journal.mark, log.options.on_damage, *logs]
+        self._now = hashlib.sha256(
+            "\0".join(map(str, facts)).encode("utf-8", "replace")
+        ).hexdigest()
 
     @property
     def noted(self) -> bool:
@@ -284,8 +286,8 @@ def _land(
         written = [one for each in done for one in each.files]
         if held is not None and waiting:
             _drop(out, written)
-            told = "could land when its batch was begun, and cannot now"
-            raise InputError(waiting[0].file, f"{waiting[0].table} {told}: {waiting[0].reason}")
+            text = "could land when its batch was begun, and cannot now"
+            raise InputError(waiting[0].file, f"{waiting[0].table} {text}: {waiting[0].reason}")
         if held is not None or journal.hold(number, [*stay, *waiting]):
             break
         _drop(out, written)  # another landing was faster

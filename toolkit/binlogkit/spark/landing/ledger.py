@@ -76,8 +76,8 @@ class Ledger(Source):
         known = {(p.head.server_id, p.head.begun) for p in self.parts if p.head is not None}
         gone = [span.file for span in spans if (span.server_id, span.begun) not in known]
         if gone:
-            told = f"its ledger in {out.local} does not have all that has landed, as {gone[0]}"
-            raise InputError(str(out), told)
+            text = f"its ledger in {out.local} does not have all that has landed, as {gone[0]}"
+            raise InputError(str(out), text)
         self.terms = read_terms(self.out)
         self.masks = follow(all_masks(self.terms), self.joined)
         self.waiting = read_waiting(self.out, spans)
@@ -126,15 +126,19 @@ class Ledger(Source):
 
         Its order of changes is its own.
         """
-        told, asked = self._told, {*files}
-        merged = (b for b in told if b.definition is not None and b.definition.engine == MERGE)
+        boundaries, asked = self._told, {*files}
+        merged = (
+            b for b in boundaries if b.definition is not None and b.definition.engine == MERGE
+        )
         names = {".".join(boundary.name) for boundary in merged}
         for one in (name, small_name(name)):
             cascades = {parent for version in self.met.get(one, ()) for parent in version.cascades}
-            names.update(map(".".join, lineage(told, one)), parents(told, one, cascades))
+            names.update(
+                map(".".join, lineage(boundaries, one)), parents(boundaries, one, cascades)
+            )
         spelled = {one.lower() for one in names}  # a server may fold the case of names
         names.update(one for one in map(".".join, self.met) if one.lower() in spelled)
-        numbers = TransactionNumbers({b.tx for b in told if b.tx is not None})
+        numbers = TransactionNumbers({b.tx for b in boundaries if b.tx is not None})
         whole = (i for i, part in enumerate(self.parts) if not asked.isdisjoint(part.names))
         found = copy(self)
         for cached in _OF_TRANSACTIONS:
@@ -201,8 +205,8 @@ class Ledger(Source):
         own = [one for one in self.waiting if one.table in tables and not one.lost]
         if own:
             rows = sum(one.rows for one in own)
-            told = f"{rows} changes of {own[0].table} wait and have not landed: {own[0].reason}"
-            raise InputError(str(self.out), told)
+            text = f"{rows} changes of {own[0].table} wait and have not landed: {own[0].reason}"
+            raise InputError(str(self.out), text)
 
     @property
     def file_facts(self) -> list[FileFacts]:
@@ -253,12 +257,13 @@ class Ledger(Source):
             )
         for boundary in self.boundaries:
             if boundary.definition is not None:
-                told = boundary.definition
+                definition = boundary.definition
                 found.add(
                     boundary.new_name or boundary.name,
                     TableFacts(
-                        boundary.seq, boundary.tx, tuple(c.name for c in told.columns),
-                        key_of(told)[0], told.engine, told.cascades, told.supposed,
+                        boundary.seq, boundary.tx, tuple(c.name for c in definition.columns),
+                        key_of(definition)[0], definition.engine, definition.cascades,
+                        definition.supposed,
                     ),
                 )  # fmt: skip
         stored = {".".join(name): name for name in found.layouts}
@@ -279,8 +284,10 @@ class Ledger(Source):
         ends = np.asarray(first["end_pos"]).astype(np.int64) - 1
         last = np.full(len(ends), BEHIND)
         places = of_files(self.numbers, first["end_file"]), ends, last, last
-        told = zip(self.numbering.numbers(places).tolist(), first["tx"].to_pylist(), strict=True)
-        return dict(zip(found["table"].to_pylist(), told, strict=True))
+        places_by_table = zip(
+            self.numbering.numbers(places).tolist(), first["tx"].to_pylist(), strict=True
+        )
+        return dict(zip(found["table"].to_pylist(), places_by_table, strict=True))
 
     def _touched(self) -> tuple[list[str], list[str | None]]:
         """The tables that transactions changed, ``db.table``, and the sources of these."""
@@ -322,13 +329,13 @@ class Ledger(Source):
         numbering = replace(self._begun, cuts=cuts_of(cuts))
         numbers, whole = numbering.of_cuts(), len(found) + len(gaps)
         placed = zip(found, numbers.tolist(), strict=False)
-        told = [replace(boundary, seq=number) for boundary, number in placed]
+        renumbered = [replace(boundary, seq=number) for boundary, number in placed]
         known = [
             gap if gap.seq == LAST else replace(gap, seq=number)
             for gap, number in zip(gaps, numbers[len(found) : whole].tolist(), strict=True)
         ]
         off = numbers[whole : whole + len(events)] >> SHIFT
-        return numbering, sorted(told, key=lambda boundary: boundary.seq), known, off
+        return numbering, sorted(renumbered, key=lambda boundary: boundary.seq), known, off
 
     def _left_out(self, boundaries: Iterable[Boundary]) -> Iterator[Gap]:
         """Changes of landed tables that did not land, since the terms left their table out: the
@@ -347,12 +354,12 @@ class Ledger(Source):
                     continue
                 rows = transactions.slice(span.first, span.end - span.first)
                 rows = rows.filter(touching(rows, [table])).select(["file", "pos"])
-                told = f"{table} did not land with batch {span.batch}: the landing's terms"
+                text = f"{table} did not land with batch {span.batch}: the landing's terms"
                 for file, pos in zip(*rows.to_pydict().values(), strict=True):
                     stretch = table, bisect(cuts, (self.numbers[file], pos))
                     if stretch not in met:
                         met.add(stretch)
-                        yield Gap("left_out", file, pos, 0, frozenset([table]), told)
+                        yield Gap("left_out", file, pos, 0, frozenset([table]), text)
 
     def _expired(self, boundaries: Iterable[Boundary]) -> Iterator[Gap]:
         """Changes that have expired."""
@@ -367,8 +374,8 @@ class Ledger(Source):
         for one in self.waiting:
             if one.lost:
                 table = ".".join(landed_name(one.table))
-                told = f"{one.rows} changes of {table} are lost: their log was gone"
-                yield Gap("lost", self._name(one), one.first_pos, 0, frozenset([table]), told)
+                text = f"{one.rows} changes of {table} are lost: their log was gone"
+                yield Gap("lost", self._name(one), one.first_pos, 0, frozenset([table]), text)
 
     def _name(self, one: Waiting) -> str:
         """The log of waiting rows, as the ledger names it."""

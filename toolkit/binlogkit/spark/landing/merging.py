@@ -41,9 +41,9 @@ def known_of(folder: LandingPath) -> dict[str, Any] | None:
         if not path.exists():
             return None
         for action in map(json.loads, path.data().splitlines()):
-            told = action.get("commitInfo", {}).get(METADATA)
-            if told is not None:
-                found: dict[str, Any] = json.loads(told)
+            stored = action.get("commitInfo", {}).get(METADATA)
+            if stored is not None:
+                found: dict[str, Any] = json.loads(stored)
                 return found
     return None
 
@@ -142,12 +142,12 @@ def merge_on(spark: SparkSession) -> Merge:
     ) -> Merged | None:
         names = [_backquoted(name) for name in key]
         same = " AND ".join(f"t.{name} = s.{name}" for name in names)
-        told = {
+        stamps = {
             "write.txnAppId": APPLICATION,
             "write.txnVersion": str(number),
             "commitInfo.userMetadata": json.dumps(dict(known)),
         }
-        for name, value in told.items():
+        for name, value in stamps.items():
             spark.conf.set(_SPARK + name, value)
         try:
             spark.createDataFrame(rows).createOrReplaceTempView("binlogkit_merged")
@@ -158,7 +158,7 @@ def merge_on(spark: SparkSession) -> Merge:
             ).collect()
         finally:
             spark.catalog.dropTempView("binlogkit_merged")
-            for name in told:
+            for name in stamps:
                 spark.conf.unset(_SPARK + name)
         return found.num_inserted_rows, found.num_updated_rows, found.num_deleted_rows
 

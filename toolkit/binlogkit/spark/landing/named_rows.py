@@ -132,8 +132,8 @@ def match(searched: Searched) -> Matched:
             for one, changes, doubts in zip(names, found, doubtful, strict=True):
                 unlike = lacking & one.values.keys()
                 if unlike and not one.key:
-                    told = f"its rows are older than the column {min(unlike)}"
-                    raise InputError(str(file.file), told)
+                    text = f"its rows are older than the column {min(unlike)}"
+                    raise InputError(str(file.file), text)
                 equal, may = one.fitting(rows)
                 odd += one.incomparable(rows)
                 if equal.any():
@@ -146,9 +146,9 @@ def match(searched: Searched) -> Matched:
         for may, file in doubts:
             have = pc.is_in(may, changes)
             if not one.key and not pc.all(have).as_py():
-                told = f"images of {searched.table} lack {', '.join(one.values)}"
-                told = f"{told} (binlog_row_image): name rows by the key"
-                raise InputError(str(file.file), told)
+                text = f"images of {searched.table} lack {', '.join(one.values)}"
+                text = f"{text} (binlog_row_image): name rows by the key"
+                raise InputError(str(file.file), text)
             if pc.any(have).as_py():
                 files.add(file.path)
     return Matched(searched, known, frozenset(files), frozenset(seen), frozenset(older), odd)
@@ -161,8 +161,8 @@ def without(matched: Matched, rows: pa.Table) -> pa.Table:
         ends = pc.binary_slice(rows["_sequence"].cast(pa.binary()), _CHANGE, SEQUENCE_BYTES)
         last = np.asarray(pc.equal(ends, bytes([_LAST])))
         kinds = pa.array(np.where(last, "insert", "delete"), pa.string())
-        told = pc.if_else(pa.array(alone), kinds, rows["_change_type"])
-        rows = replaced(rows, "_change_type", told)
+        kinds_now = pc.if_else(pa.array(alone), kinds, rows["_change_type"])
+        rows = replaced(rows, "_change_type", kinds_now)
     return rows.filter(pa.array(~gone))
 
 

@@ -150,8 +150,8 @@ class Restored:
         for number, (image, rows) in enumerate((("before", self._before), ("after", self._after))):
             columns[image] = self._image(rows[chosen], schema)
             cells = self._rows["_cells"].take(pa.array(rows[chosen], mask=rows[chosen] < 0))
-            columns[f"{image}_state"], told = states_of(cells.combine_chunks(), columns[image])
-            raw.append(told.append_column("image", pa.repeat(number, len(told))))
+            columns[f"{image}_state"], forms = states_of(cells.combine_chunks(), columns[image])
+            raw.append(forms.append_column("image", pa.repeat(number, len(forms))))
         columns["raw"] = raw_of(raw, len(chosen), schema.field("raw").type)
         there = pa.schema([f for f in schema if f.name in columns], schema.metadata)
         return pa.table([cast_to(columns[f.name], f.type) for f in there], schema=there)

@@ -151,8 +151,8 @@ class Landing:
         """Warn of filters that no change passes, as of a table that the logs do not have."""
         from binlogkit.log.undoing.undo import NOT_CHOSEN
 
-        told = tables_not_met(self.ledger.met, filters) or [NOT_CHOSEN] * (not len(plans))
-        for text in told:
+        texts = tables_not_met(self.ledger.met, filters) or [NOT_CHOSEN] * (not len(plans))
+        for text in texts:
             warnings.warn(printable(text), UnmetWarning, stacklevel=3)
 
     def tables(self) -> list[str]:

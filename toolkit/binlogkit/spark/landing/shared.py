@@ -88,11 +88,11 @@ def shared_state(
     here, replayed = states.state(), states.shared[states.name]
     folded = replayed.folded
     assert folded is not None
-    told, rows, texts = folded.result, replayed.rows, folded.made(_texts, _TEXTS)
+    result, rows, texts = folded.result, replayed.rows, folded.made(_texts, _TEXTS)
     if RESTARTED in here.findings["finding"].to_pylist():
         return SharedState(here, rows.limit(0), 0, 0, texts.limit(0))
-    here = replace(here, determined_rows=told.rows if here.rows_determined else 0)
-    return SharedState(here, rows, told.rows, told.unknown, texts)
+    here = replace(here, determined_rows=result.rows if here.rows_determined else 0)
+    return SharedState(here, rows, result.rows, result.unknown, texts)
 
 
 def _with_types(rows: pa.RecordBatch, fields: Sequence[pa.Field]) -> pa.RecordBatch:

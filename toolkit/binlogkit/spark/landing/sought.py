@@ -62,19 +62,19 @@ class Sought:
 def sought(table: str, field: pa.Field, value: Any, kinds: Mapping[str, str]) -> Sought:
     """A value of a folder's column; ``kinds``: of :func:`kinds_of`. UsageError: the column holds no
     such value."""
-    fitting, told, written = [], "", None
+    fitting, why, written = [], "", None
     for kind, name in kinds.items():
         try:
             Sought(value, (kind,)).equal(pa.array([], field.type))
             fitting.append(kind)
         except Misfit as exc:
-            told = f"{field.name} is {name}, compared with {exc}"
+            why = f"{field.name} is {name}, compared with {exc}"
             if kind in ("date", "datetime", "timestamp") and as_written(value):
                 written = as_written(value)
     if written is not None:
         return Sought(value, tuple(kinds), written)
     if not fitting:
-        raise UsageError(f"{table}: {field.name}={value}: {told}")
+        raise UsageError(f"{table}: {field.name}={value}: {why}")
     return Sought(value, tuple(fitting))
 
 

@@ -192,8 +192,8 @@ class Spans(Ranges):
             n for n, one in self._outcomes.moved(i, base, numbers).items() if self._came_first(one)
         }
         landing = [n - base for n in numbers if n not in left or n in late]
-        told = part.ledger["transactions"]["gtid"].take(pa.array(landing, pa.int64()))
-        return GtidSet.of(filter(None, told.to_pylist()))
+        gtids = part.ledger["transactions"]["gtid"].take(pa.array(landing, pa.int64()))
+        return GtidSet.of(filter(None, gtids.to_pylist()))
 
     def _came_first(self, one: Moved) -> bool:
         """Whether a commit has landed; what it commits was prepared in a log that comes late."""

@@ -80,8 +80,8 @@ class LandedStates(States):
     def _layout(self, name: TableId, reach: Reach) -> TableFacts:
         facts = self._ledger.history.layout(name, reach.counted)
         if any(self._ledger.masks.masks_column(*name, column) for column in facts.key):
-            told = f"{'.'.join(name)}: its key is masked, so that its rows cannot be distinguished"
-            raise SchemaError(told)
+            text = f"{'.'.join(name)}: its key is masked, so that its rows cannot be distinguished"
+            raise SchemaError(text)
         return facts
 
     def _met(self, name: TableId) -> bool:

@@ -53,8 +53,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m|↳")
 _LONGEST = 200  # characters of a store's own words
 #: What stores and the library say, and what it means; the first that is found counts.
 _REASONS = tuple(
-    (re.compile(words, re.I), told)
-    for words, told in (
+    (re.compile(words, re.I), meaning)
+    for words, meaning in (
         (r"NoSuchBucket|bucket does not exist|ContainerNotFound|container does not exist",
          "no such bucket"),
         (r"scheme is not allowed", "its endpoint is http://, which needs {0}ALLOW_HTTP=true"),
@@ -120,8 +120,8 @@ class Store(LandingPath):
                 raise UsageError(f"{folder} is the ledger of {known}, not of {self}")
             begun = any((self / _BEGUN).files())
             if begun or not landing:
-                told = "name the folder that it was landed with" if begun else "nothing has landed"
-                raise UsageError(f"{folder} is not the ledger of {self}: {told}")
+                hint = "name the folder that it was landed with" if begun else "nothing has landed"
+                raise UsageError(f"{folder} is not the ledger of {self}: {hint}")
             there = folder.iterdir() if folder.exists() else ()
             # One that was killed may have left the note as write_whole makes it.
             if any(not one.name.startswith(f"{_OWNER}.") for one in there):
@@ -279,9 +279,9 @@ class _Client:
     def reason(self, exc: Exception) -> str:
         """What is wrong, in a line, without what the store quotes of the request."""
         text, variables = str(exc), SCHEMES[self.scheme]
-        for words, told in _REASONS:
+        for words, meaning in _REASONS:
             if words.search(text):
-                return told.format(variables)
+                return meaning.format(variables)
         plain = " ".join(_COLOUR.sub("", text).partition("<?xml")[0].split())
         known = [v for n, v in os.environ.items() if n.startswith(variables) and _SECRET.search(n)]
         return StorageOptions({"": known}).hidden(without_secrets(plain))[:_LONGEST]

@@ -71,8 +71,8 @@ class Summaries:
         self._index = Index(ledger)
         # With definitions that are given, statements do something else.
         self._cut = log.options.catalog is None
-        told = json.dumps([_VERSION, mark, log.options.source, self._cut])
-        self._stamp = hashlib.sha256(told.encode()).hexdigest()
+        text = json.dumps([_VERSION, mark, log.options.source, self._cut])
+        self._stamp = hashlib.sha256(text.encode()).hexdigest()
         known = self._index.known.values()
         self._places = {key: [s.place for s in of] for parts in known for key, of in parts.items()}
 
@@ -121,23 +121,23 @@ class Summaries:
     def _read(self) -> Summary | None:
         try:
             table = pq.read_table(self._path)
-            told = json.loads(table.schema.metadata[_FACTS])
-            if told["stamp"] != self._stamp or not self._places.keys() >= set(told["keys"]):
+            stored = json.loads(table.schema.metadata[_FACTS])
+            if stored["stamp"] != self._stamp or not self._places.keys() >= set(stored["keys"]):
                 return None
             said: dict[str, list[Record]] = {}
             for record in table.to_pylist():
                 said.setdefault(record.pop("part"), []).append(record)
             bodies = Bodies()
             parts = tuple(
-                _part(one, said.get(str(i), ()), bodies) for i, one in enumerate(told["parts"])
+                _part(one, said.get(str(i), ()), bodies) for i, one in enumerate(stored["parts"])
             )
-            gtids = read_gtids(told["gtids"])
-            return Summary(frozenset(told["keys"]), parts, gtids, int(told["batch"]))
+            gtids = read_gtids(stored["gtids"])
+            return Summary(frozenset(stored["keys"]), parts, gtids, int(stored["batch"]))
         except (OSError, pa.ArrowException, BinlogKitError, KeyError, ValueError, TypeError):
             return None  # all logs are joined
 
     def _write(self, summary: Summary) -> None:
-        told = {
+        facts = {
             "stamp": self._stamp, "keys": sorted(summary.keys), "batch": summary.batch,
             "gtids": str(summary.gtids), "parts": [_record(part) for part in summary.parts],
         }  # fmt: skip
@@ -150,7 +150,7 @@ class Summaries:
         made = self._path.with_name(f"{_FILE}.{uuid.uuid4().hex}")
         try:
             pq.write_table(
-                table.replace_schema_metadata({_FACTS: json.dumps(told)}), made, compression="zstd"
+                table.replace_schema_metadata({_FACTS: json.dumps(facts)}), made, compression="zstd"
             )
             made.replace(self._path)
         except OSError as exc:
@@ -171,17 +171,17 @@ def _record(part: Part) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _part(told: Mapping[str, Any], said: Sequence[Record], bodies: Bodies) -> Part:
-    previous = told["previous"]
+def _part(stored: Mapping[str, Any], said: Sequence[Record], bodies: Bodies) -> Part:
+    previous = stored["previous"]
     head = replace(
-        Head(**told["head"]), previous=None if previous is None else read_gtids(previous)
+        Head(**stored["head"]), previous=None if previous is None else read_gtids(previous)
     )
     return Part(
-        (head.name,), head=head, events=told["events"], transactions=told["transactions"],
+        (head.name,), head=head, events=stored["events"], transactions=stored["transactions"],
         said=KeptSaid(said, {one["file"]: one["file"] for one in said}, bodies),
-        wrote=tuple(Wrote(**one) for one in told["wrote"]),
-        gtids=read_gtids(told["gtids"]), intact=read_gtids(told["intact"]),
-        next_name=told["next_name"], rotated=told["rotated"], extent=Extent(plain=True),
+        wrote=tuple(Wrote(**one) for one in stored["wrote"]),
+        gtids=read_gtids(stored["gtids"]), intact=read_gtids(stored["intact"]),
+        next_name=stored["next_name"], rotated=stored["rotated"], extent=Extent(plain=True),
     )  # fmt: skip
 
 
@@ -230,8 +230,8 @@ def _united(parts: Sequence[Part], *, cut: bool) -> Part:
         gtids.add_set(part.gtids)
         intact.add_set(part.intact)
     needed = _needed(parts)
-    told = enumerate(_without_repeats(needed) if cut else needed)
-    numbered = [replace(one, event=i, tx=None) for i, one in told]
+    repeated = enumerate(_without_repeats(needed) if cut else needed)
+    numbered = [replace(one, event=i, tx=None) for i, one in repeated]
     last = parts[-1]
     return Part(
         last.names, head=last.head, events=sum(part.events for part in parts),
@@ -248,11 +248,11 @@ def _needed(parts: Iterable[Part]) -> Iterator[Said | Wrote]:
     first of each table."""
     version: str | None = None
     maps, wrote = set[object](), set[TableId]()
-    told = list[Said | Wrote]()
+    needed = list[Said | Wrote]()
     for part in parts:
         own: list[Said | Wrote] = [*part.said, *part.wrote]
-        told += sorted(own, key=attrgetter("event"))
-    for one in told:
+        needed += sorted(own, key=attrgetter("event"))
+    for one in needed:
         if isinstance(one, Wrote):
             if (one.db, one.table) in wrote:
                 continue
@@ -269,10 +269,10 @@ def _needed(parts: Iterable[Part]) -> Iterator[Said | Wrote]:
         yield one
 
 
-def _without_repeats(told: Iterable[Said | Wrote]) -> Sequence[Said | Wrote]:
+def _without_repeats(statements: Iterable[Said | Wrote]) -> Sequence[Said | Wrote]:
     """What is needed, without what repeats itself."""
     walk = _Walk()
-    for one in told:
+    for one in statements:
         if not (isinstance(one, Wrote) or isinstance(one.body, TableMap)):
             walk.settle()
         walk.take(one)

@@ -51,8 +51,8 @@ class Terms:
         for table in (*self.tables, *self.exclude):
             wanted = Filters.build(table=table)
             if not any(wanted.wants_table(*name) for name in known):
-                told = "nothing of it can land" if table in self.tables else "it is not excluded"
-                raise UsageError(f"no log has a table {table}: {told}")
+                text = "nothing of it can land" if table in self.tables else "it is not excluded"
+                raise UsageError(f"no log has a table {table}: {text}")
 
     def check_change(self, before: TermsSince) -> None:
         """UsageError: these are not the terms ``before``, and may not replace them."""

@@ -107,11 +107,11 @@ class LandedSource(UndoSource):
 
     def _joined(self, names: Iterable[TableId]) -> set[TableId]:
         """Tables, under all of their names, and those that foreign keys join with them."""
-        told = [b.definition for b in self.boundaries if b.definition is not None]
+        definitions = [b.definition for b in self.boundaries if b.definition is not None]
         pairs = [(b.name, b.new_name) for b in self.boundaries if b.new_name is not None]
         pairs += [
             ((one.db, one.table), (key.db or one.db, key.table))
-            for one in (*told, *self.left)
+            for one in (*definitions, *self.left)
             for key in one.foreign
         ]
         return connected(names, pairs)
@@ -122,15 +122,15 @@ class LandedSource(UndoSource):
         ledger.refuse_waiting(names)
         masked = sorted(n for n in names if ledger.masks.concerns(*n) and n in ledger.met)
         if masked:
-            told = ", ".join(written_table_name(*name) for name in masked)
-            raise SchemaError(f"columns of {told} are masked: their values have not landed")
+            text = ", ".join(written_table_name(*name) for name in masked)
+            raise SchemaError(f"columns of {text} are masked: their values have not landed")
 
     def _not_landed(self, names: Iterable[TableId]) -> Iterator[Gap]:
         """The tables whose changes are in the logs alone."""
         for name in sorted(names):
             if name in self._ledger.met and name not in self._read:
-                told = f"changes of {written_table_name(*name)} are in the logs, and did not land"
-                yield Gap("not_landed", self._ledger.files[0], None, LAST, None, told)
+                text = f"changes of {written_table_name(*name)} are in the logs, and did not land"
+                yield Gap("not_landed", self._ledger.files[0], None, LAST, None, text)
 
     def _choose(self, transactions: Callable[..., pa.Table], filters: FilterArgs) -> None:
         """The changes that filters want, and what happened to tables."""

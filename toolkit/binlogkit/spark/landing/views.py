@@ -26,7 +26,7 @@ from binlogkit.spark.landing.terms import TermsSince, left_out
 VIEWS = "views.sql"
 _CHANGES = "$changes"
 _HEAD = "-- DuckDB's views over the tables here (duckdb -init views.sql), written by each landing\n"
-#: Schemas and databases of DuckDB's own, by which a database could not be told apart.
+#: Schemas and databases of DuckDB's own, by which a database could not be distinguished.
 _OWN = ("information_schema", "main", "memory", "pg_catalog", "system", "temp")
 _PARTITIONS = "hive_partitioning = true, hive_types = {'_day': DATE, '_source': VARCHAR}"
 _TYPES = {
@@ -92,8 +92,10 @@ def _views(
         for first, end in left_out(terms, name)
     ]
     if batches:
-        told = f"the terms left the table out: changes of batches {', '.join(batches)} are not here"
-        yield f"COMMENT ON VIEW {changes} IS {text(told)};\n"
+        comment = (
+            f"the terms left the table out: changes of batches {', '.join(batches)} are not here"
+        )
+        yield f"COMMENT ON VIEW {changes} IS {text(comment)};\n"
     current = out / current_folder(name)
     if opened(current) is None:
         return
@@ -101,8 +103,8 @@ def _views(
     yield _view(view, [current])
     known = known_of(current) or {}
     if not known.get("determined", True):
-        told = "not determined: binlogkit state says why"
-        yield f"COMMENT ON VIEW {view} IS {text(told)};\n"
+        comment = "not determined: binlogkit state says why"
+        yield f"COMMENT ON VIEW {view} IS {text(comment)};\n"
     if was is not None:
         changed = next(folders(out, name))
         yield macro(name, shown, schema_of(current), schema_of(changed), was)
