@@ -1,4 +1,4 @@
-"""What is missing from logs is told by every command, and refused by undo and redo."""
+"""What is missing from logs is reported by every command, and refused by undo and redo."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def holed(series: list[Path]) -> list[Path]:
 
 
 def flipped(path: Path, kind: str, table: str) -> list[Path]:
-    """The log with one bit changed in its first rows event of a kind behind a map of the table."""
+    """The log with one bit changed in its first rows event of a kind after a map of the table."""
     data = bytearray(path.read_bytes())
     events = list(bk.open(path).event_records())
     pairs = pairwise(events)

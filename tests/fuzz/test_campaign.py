@@ -1,4 +1,4 @@
-"""Campaigns: what breaks a promise is found, kept as the smallest input, and told once.
+"""Campaigns: what breaks a promise is found, kept as the smallest input, and reported once.
 
 The long form is ``make fuzz FUZZ_ARGS='--campaign …'`` (docs/hostile-input.md).
 """

@@ -1,4 +1,4 @@
-"""Every byte of small logs flipped: with CRC32 each flip is told, and costs no other event.
+"""Every byte of small logs flipped: with CRC32 each flip is reported, and costs no other event.
 
 One bit per byte, another in each byte; ``BINLOGKIT_FUZZ_FULL=1`` takes all eight.
 """
@@ -49,7 +49,7 @@ def records_of(log: bk.Log, *streams: str) -> list[Any]:
 
 
 def read(data: bytes, mode: str) -> tuple[list[RawEvent], list[DamageError], Exception | None]:
-    """The events, the damage told, and the error that ended it."""
+    """The events, the damage reported, and the error that ended it."""
     events: list[RawEvent] = []
     told: list[DamageError] = []
     try:
@@ -90,7 +90,7 @@ def test_a_flip_is_an_error_at_its_event(name: str) -> None:
 
 @pytest.mark.parametrize("name", CHECKED)
 def test_a_flip_costs_no_other_event(name: str) -> None:
-    """``report``: the damage is told, and all other events come, with the same bytes."""
+    """``report``: the damage is reported, and all other events come, with the same bytes."""
     data = seeds.logs()[name]
     whole, _, _ = read(data, "report")
     for at, changed in flips(data):
@@ -137,7 +137,7 @@ def test_without_checksums_a_flip_is_an_error_or_another_value(name: str) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHECKED if FULL else CHECKED[2:5:2])
 def test_the_front_door_stands_every_flip(name: str) -> None:
-    """Events, rows and transactions: documented errors in ``stop``, none behind the magic else."""
+    """Events, rows and transactions: documented errors in ``stop``, none after the magic else."""
     data = seeds.logs()[name]
     for at, changed in flips(data, 7):
         for mode in ("stop", "report"):

@@ -1,4 +1,4 @@
-"""Going on behind damage: what is found, what is not taken for an event, and how long it takes."""
+"""Resuming after damage: what is found, what is not taken for an event, and how long it takes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def sound(events: list[RawEvent]) -> set[tuple[object, ...]]:
 
 
 def contradicted(events: list[RawEvent], damages: list[DamageError]) -> list[RawEvent]:
-    """The events without those that were believed to have no checksum until those behind them had
+    """The events without those that were believed to have no checksum until those after them had
     some: as damage they were reported then."""
     told = [range(d.offset, d.end or 0) for d in damages if d.field == "checksum_algorithm"]
     return [e for e in events if e.checksum != "none" or not any(e.pos in r for r in told)]
@@ -102,7 +102,7 @@ def test_one_damaged_event(kind: str, number: int) -> None:
 @pytest.mark.parametrize("kind", sorted({*KINDS} - {"type", "body", "checksum", "log_pos"}))
 @pytest.mark.parametrize("number", [2, 9, 40])
 def test_one_damaged_event_without_checksums(kind: str, number: int) -> None:
-    """Framing alone tells of it; three events in a row behind it are believed."""
+    """Framing alone tells of it; three events in a row after it are believed."""
     hit = EVENTS[PLAIN][number]
     events, damages = read(KINDS[kind](PLAIN, hit))
     expected = [e for e in EVENTS[PLAIN] if e is not hit]
@@ -111,7 +111,7 @@ def test_one_damaged_event_without_checksums(kind: str, number: int) -> None:
 
 
 def test_every_damaged_byte_of_the_format_description() -> None:
-    """Whether events have checksums is then told by the checksums themselves."""
+    """Whether events have checksums is then shown by the checksums themselves."""
     later = [identity(e) for e in EVENTS[LOG][1:]]
     for at in range(4, EVENTS[LOG][0].end_pos):
         damaged = bytearray(LOG)
@@ -225,7 +225,7 @@ def test_a_block_of_another_log_in_the_middle() -> None:
 @pytest.mark.parametrize("size", [1, 19, 100, 4096, 100_000])
 @pytest.mark.parametrize("cut", [False, True], ids=["put in", "cut out"])
 def test_bytes_put_in_or_cut_out(size: int, cut: bool) -> None:
-    """Positions behind no longer agree; events that share the difference are believed."""
+    """Positions after it no longer agree; events that share the difference are believed."""
     at = EVENTS[LOG][20].pos + 7
     if cut:
         size = min(size, 5000)

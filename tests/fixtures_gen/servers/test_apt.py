@@ -1,4 +1,4 @@
-"""Debian packages without root: what is told when it cannot be done, and that it can."""
+"""Debian packages without root: what is reported when it cannot be done, and that it can."""
 
 from __future__ import annotations
 

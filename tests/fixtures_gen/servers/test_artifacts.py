@@ -1,4 +1,4 @@
-"""The pinned artifacts: a wrong file is refused, and a missing tool is told with what helps."""
+"""The pinned artifacts: a wrong file is refused, and a missing tool is reported with what helps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real mysqlbinlog: found, fetched, and told about when there is none."""
+"""A real mysqlbinlog: found, fetched, and an error when there is none."""
 
 from __future__ import annotations
 

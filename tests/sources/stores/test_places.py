@@ -1,4 +1,4 @@
-"""What a URL of a store names, what finding it costs, what is told where it cannot be read."""
+"""What a URL of a store names, what finding it costs, what is reported where it cannot be read."""
 
 from __future__ import annotations
 

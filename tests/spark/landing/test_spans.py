@@ -1,4 +1,4 @@
-"""Spans of logs whose transactions are all plain are told without their ledgers."""
+"""Spans of logs whose transactions are all plain are found without their ledgers."""
 
 from __future__ import annotations
 

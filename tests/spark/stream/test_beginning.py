@@ -1,4 +1,4 @@
-"""A stream that begins with a snapshot: its rows and the changes behind it are the table."""
+"""A stream that begins with a snapshot: its rows and the changes after it are the table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TABLES = ("bank.account", "bank.ledger", "bank.note", "bank.digit")
 
 
 def held(rows: list[dict[str, Any]]) -> Counter[tuple[Any, ...]]:
-    """What the table holds behind all changes of a changelog."""
+    """What the table holds after all changes of a changelog."""
     table: Counter[tuple[Any, ...]] = Counter()
     for row in rows:
         assert row["_cells"] is None

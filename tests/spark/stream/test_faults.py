@@ -1,4 +1,4 @@
-"""Whatever a stream's process dies at, the one after it goes on with the same rows.
+"""Whatever a stream's process dies at, the one after it resumes with the same rows.
 
 ``BINLOGKIT_CAMPAIGNS=1 python -m pytest tests/spark/stream/test_faults.py`` dies at every step.
 """

@@ -143,9 +143,9 @@ class Container:
     def key_entry(self, i: int) -> tuple[int, int, int]:
         """Where the entry of key ``i`` begins; where the key does, and its bytes."""
         p = 2 * self.width + i * (self.width + 2)
-        behind = p + self.width
-        offset = int.from_bytes(self.data[p:behind], "little")
-        return p, offset, int.from_bytes(self.data[behind : behind + 2], "little")
+        after = p + self.width
+        offset = int.from_bytes(self.data[p:after], "little")
+        return p, offset, int.from_bytes(self.data[after : after + 2], "little")
 
     def key(self, i: int) -> str:
         """The name of member ``i``."""

@@ -58,7 +58,7 @@ class StoredEvents:
         return b"" if self._reader is None else self._reader.ahead(size)
 
     def pass_over(self, size: int) -> None:
-        """Go on after whole events of so many bytes, which :meth:`ahead` has shown."""
+        """Resume after whole events of so many bytes, which :meth:`ahead` has shown."""
         if self._reader is not None:
             self._reader.pass_over(size)
 

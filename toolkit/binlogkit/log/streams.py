@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from binlogkit.rows.window import Window
 
 _T = TypeVar("_T")
-_FAR = (1 << 63) - 1  # behind a log's end
+_FAR = (1 << 63) - 1  # after a log's end
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Streams:
     ``problems``: definitions that contradict the log, as sentences; ``loose``: for inputs such as
     texts, how many statements of each appear only as rows; ``met``: the tables whose table maps it
     read, and their versions, including those whose rows were filtered out; ``index``: the index
-    folder; ``read_before``: when the logs behind the last indexed answer were last read in full
+    folder; ``read_before``: when the logs of the last indexed answer were last read in full
     (µs).
     """
 

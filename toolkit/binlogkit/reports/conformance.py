@@ -33,7 +33,7 @@ _FIRST = 10  # differences that are not folded
 
 
 def worth_listing(differences: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """What no rule explains and what nobody decided, in the log's order; behind it, of each rule by
+    """What no rule explains and what nobody decided, in the log's order; after it, of each rule by
     which the decoder is wrong, the first."""
     first: dict[str, Mapping[str, Any]] = {}
     for record in differences:

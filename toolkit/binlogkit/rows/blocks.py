@@ -31,7 +31,7 @@ class Block:
     spots: np.ndarray[Any, Any] | None = None
     start: int = 0
     given: int = 0  # events of the pack, or payload, that were handed over
-    behind: int = 0  # the offset in the payload after those
+    after: int = 0  # the offset in the payload after those
     outer: RawEvent | None = None
 
     @property

@@ -157,10 +157,10 @@ class LogScan:
             fresh = fresh and at <= len(BINLOG_MAGIC)
             # The magic number need not be held any more: it was the usual one.
             rest = chunks.rest(at, BINLOG_MAGIC[:at] if fresh else b"")
-            behind = yield from self._packed(rest, None if fresh else at)
-            if behind is None:
+            after = yield from self._packed(rest, None if fresh else at)
+            if after is None:
                 return
-            chunks.skip_to(behind)
+            chunks.skip_to(after)
             fresh = False
 
     def _chunks(self, chunks: Chunks, *, first: bool) -> Iterator[ScannedPart]:
@@ -235,7 +235,7 @@ class LogScan:
         """The parts of what ``file`` gives, framed one by one; ``offset``: of its first byte, None
         where it gives the whole log. Returns where the file can be gone on with, None at its end.
         """
-        behind: int | None = None
+        after: int | None = None
 
         def read(tell: Callable[[DamageError], None]) -> LogReader:
             mode = "stop" if self.stops else "report"
@@ -246,7 +246,7 @@ class LogScan:
             return reader
 
         def enough(reader: LogReader, raw: RawEvent, since: int) -> bool:
-            nonlocal behind
+            nonlocal after
             code = (EventType.FORMAT_DESCRIPTION_EVENT, EventType.QUERY_EVENT)
             sealed = all(reader.format.checksummed(c) for c in code) and raw.checksum == "ok"
             usual = reader.format.header_length == HEADER_LENGTH and reader.format.version > 3
@@ -254,14 +254,14 @@ class LogScan:
                 return False
             if raw.header.type_code in code[:1] or not usual_layout(self.parser.context):
                 return False
-            behind = reader.offset
+            after = reader.offset
             self.format = reader.format
             return True
 
         self.scanner.checksums = self.scanner.format_checksum = False
         for pack in packs(read, self.parser.context, enough):
             yield from self._pack(pack)
-        return behind
+        return after
 
     def _pack(self, pack: Pack) -> Iterator[ScannedPart]:
         """The parts of packed events, and of the damage before them."""
@@ -321,7 +321,7 @@ class LogScan:
         yield from self._closed()
         before = scanner.checksums, scanner.format_checksum
         scanner.checksums = scanner.format_checksum = False
-        block.start = found.behind
+        block.start = found.after
         self._block = Block(pack=found, spots=found.spots)
         try:
             yield from self._scanned(self._block)
@@ -451,7 +451,7 @@ class LogScan:
             block.given += count
             if block.outer is not None:
                 last = stretch.entries[-1]
-                block.behind = chunks_of(block).origin + int(last["offset"]) + int(last["size"])
+                block.after = chunks_of(block).origin + int(last["offset"]) + int(last["size"])
                 self.scanner.most_events -= count
             self.ordinal += count
             self._looked_at = 0
@@ -538,7 +538,7 @@ class LogScan:
         """What is left of a payload after the events that were handed over, and its damage."""
         pack, found = Pack(), None
         try:
-            for raw in inner_events(outer, payload, inside.given, inside.behind):
+            for raw in inner_events(outer, payload, inside.given, inside.after):
                 pack.add(raw, self.parser.context)
                 if pack.full:
                     yield from self._pack(pack)

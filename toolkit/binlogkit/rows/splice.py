@@ -23,14 +23,14 @@ class Splice:
     """Events of a log and of its payloads.
 
     ``data``: they lie end to end, without checksums; ``spots``: where each stood; ``seals``: the
-    checksum of each, of those inside a payload four zeros; ``behind``: the place in the chunk
+    checksum of each, of those inside a payload four zeros; ``after``: the place in the chunk
     after the last; ``last``: the header of the last outside of payloads, which begins at ``pos``.
     """
 
     data: memoryview
     spots: np.ndarray[Any, Any]
     seals: memoryview
-    behind: int
+    after: int
     last: EventHeader
     pos: int
 
@@ -44,10 +44,10 @@ def splice(chunks: Chunks) -> Splice | None:
     )  # fmt: skip
     if found is None:
         return None
-    data, spots, seals, behind, last = found
+    data, spots, seals, after, last = found
     header = parse_header(bytes(chunks.buffer[last : last + HEADER_LENGTH]), HEADER_LENGTH)
     places = np.frombuffer(spots, SPOTS)
-    return Splice(data, places, seals, behind, header, chunks.origin + last)
+    return Splice(data, places, seals, after, header, chunks.origin + last)
 
 
 def _plain(zstd: ZstdDecompressor, stored: bytes, claimed: int) -> bytes:

@@ -19,7 +19,7 @@ from binlogkit.sources.tasks import Submit, Task
 
 SIZE = 8 << 20
 _FIRST = 1 << 16  # bytes of the buffer before there are more in the log
-_BEHIND_SKIPPED = 1 << 20  # bytes read first there: the next damage may be near
+_AFTER_SKIPPED = 1 << 20  # bytes read first there: the next damage may be near
 _HEAD = 32  # the part of a buffer in front of what is read, for an event that was cut
 _SPARE = 8  # buffers that nobody uses and that are kept for the next bytes
 _SIZE_AT = 9  # where an event's header has the event's size
@@ -99,7 +99,7 @@ class Chunks:
         self._file.seek(offset)
         self.start = self.end = 0
         self.origin, self._ended, self.failure = offset, False, None
-        self._most = _BEHIND_SKIPPED
+        self._most = _AFTER_SKIPPED
 
     def rest(self, offset: int, before: bytes = b"") -> BinaryIO:
         """What begins at ``offset``, which is still held, up to the file's end, and ``before`` in

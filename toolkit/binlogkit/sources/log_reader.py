@@ -82,7 +82,7 @@ class LogReader:
         return self._stream.peek(size)
 
     def pass_over(self, size: int) -> None:
-        """Go on after whole events of so many bytes, which someone else has read."""
+        """Resume after whole events of so many bytes, which someone else has read."""
         self._stream.skip(size)
 
     def go_on(

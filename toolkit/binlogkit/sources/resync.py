@@ -206,14 +206,14 @@ def _followed(window: bytes, found: Places, sizes: Places, length: int, version:
     """Those candidates after which, in the window, a header stands at the same shift."""
     inside = found + sizes <= len(window) - length
     found, sizes = found[inside], sizes[inside]
-    behind = found + sizes
-    following = _words(window, 9, behind)
-    codes = np.frombuffer(window, np.uint8)[behind + 4]
+    after = found + sizes
+    following = _words(window, 9, after)
+    codes = np.frombuffer(window, np.uint8)[after + 4]
     good = _KNOWN_TABLE[codes] & (following >= length)
     if version > 1:
         log_pos = _words(window, 13, found)
         step = sizes if version == 3 else following
-        good &= _words(window, 13, behind) == (log_pos + step) & MODULUS
+        good &= _words(window, 13, after) == (log_pos + step) & MODULUS
         good &= log_pos != 0
     kept: Places = found[good]
     return kept

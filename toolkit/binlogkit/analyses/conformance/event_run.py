@@ -163,7 +163,7 @@ class EventRun:
 
     def right(self, begins: Container[EventRole]) -> int:
         """How many of the first events have a form, and are what follows from it and what may
-        stand behind one another; the first is one of ``begins``."""
+        stand one after another; the first is one of ``begins``."""
         right = self.ids >= 0
         fields = self.batch.column("fields")
         if fields.type != pa.string():
@@ -345,7 +345,7 @@ class _Stored:
     """The bytes of the first events, one after the other: those in payloads after all others.
 
     ``starts``, ``stops``: of each in ``data``, without the checksum of ``tails`` bytes; ``count``:
-    how many stand there, one behind the other.
+    how many stand there, one after the other.
     """
 
     def __init__(

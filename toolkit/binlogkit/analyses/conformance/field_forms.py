@@ -11,7 +11,7 @@ FieldPlace: TypeAlias = tuple[
     str, Any, Write, bytes
 ]  # a field, what is said, its form, what is there
 
-_PACKED = {252: 2, 253: 3, 254: 8}  # first byte of a packed integer -> bytes behind it
+_PACKED = {252: 2, 253: 3, 254: 8}  # first byte of a packed integer -> bytes after it
 _MANY_DATABASES = 254  # "more than 16", without their names
 _VARIABLE = 9  # bytes of the longest variable-length integer
 

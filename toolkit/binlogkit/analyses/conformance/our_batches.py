@@ -421,7 +421,7 @@ class _Share:
         self, row: int, last: Key, forms: Mapping[tuple[str, str], RowForm], tables: TableVersions
     ) -> RowRun | None:
         """See :meth:`OurBatches.run`."""
-        end = self._behind(last)
+        end = self._after(last)
         if end is None or end <= row:
             return None
         return RowRun(
@@ -429,7 +429,7 @@ class _Share:
             open_end=end == len(self),
         )  # fmt: skip
 
-    def _behind(self, last: Key) -> int | None:
+    def _after(self, last: Key) -> int | None:
         """The first row after ``last``; None where that cannot be said."""
         if not self._in_order or not 0 <= last[1] + 1 < 1 << _INNER_BITS:
             return None
@@ -441,11 +441,11 @@ class _Share:
         tables: TableVersions,
     ) -> RowBlock | None:  # fmt: skip
         """See :meth:`OurBatches.block`."""
-        behind = self._behind(last)
-        if behind is None:
+        after = self._after(last)
+        if after is None:
             return None
         end = int(self._ends[np.searchsorted(self._ends, row, "right")])
-        end = min(end, row + most, behind)
+        end = min(end, row + most, after)
         group = self.groups[self.group[row]]
         form = forms.get(group.table)
         if end <= row or form is None or tables.current(*group.table) is not form.facts:

@@ -333,7 +333,7 @@ class StoredBytes(Protocol):
         """The bytes from there on, fewer at the end."""
 
     def pass_over(self, size: int) -> None:
-        """Go on after whole events of so many bytes."""
+        """Resume after whole events of so many bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ def fold_keyed(
 class _Events:
     """The events of keys, sorted by key and by order within each.
 
-    ``change``: the change behind it; ``removes``: whether the row with the key is removed;
+    ``change``: the change it is of; ``removes``: whether the row with the key is removed;
     ``begins``: whether a row begins, by an INSERT; ``comes``: whether it comes from another key;
     ``first``: first of its key; ``base``: the row that has the key before the chunk, for first
     events, else -1; ``exists``: whether a row has the key before the event; ``untouched``: rows of

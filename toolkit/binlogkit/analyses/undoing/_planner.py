@@ -52,7 +52,7 @@ _OPPOSITE = {"insert": "delete", "delete": "insert", "update": "update"}
 class Facts:
     """What is known of a table's columns; ``key`` is empty for a table without one.
 
-    ``supposed``: the names of suppositions behind the table's definition; ``unsure``: text columns
+    ``supposed``: the names of suppositions in the table's definition; ``unsure``: text columns
     with an unknown character set, and the supposition about each.
     """
 

@@ -75,8 +75,8 @@ class Segments:
             if number > self._going_on:
                 self._cut_at(int(offsets[event]), stretch.ordinal + event, number)
         if stretch.scanner.open_transaction is None:
-            behind = stretch.ordinal + len(offsets)
-            self._cut_at(self._end, behind, stretch.scanner.transactions.number)
+            after = stretch.ordinal + len(offsets)
+            self._cut_at(self._end, after, stretch.scanner.transactions.number)
         self._going_on = max(self._going_on, int(numbers[-1]))
 
     def _cut_at(self, pos: int, events: int, transactions: int) -> None:

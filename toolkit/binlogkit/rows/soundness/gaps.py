@@ -75,8 +75,8 @@ class Gaps:
             if CODES[one.code].role is not None:
                 ordinal, pos = self._next, one.place.pos
                 if stretch is not None and len(stretch.entries) and pos is not None:
-                    behind = int(np.searchsorted(stretch.positions, pos, "right"))
-                    ordinal = stretch.ordinal + max(behind - 1, 0)
+                    after = int(np.searchsorted(stretch.positions, pos, "right"))
+                    ordinal = stretch.ordinal + max(after - 1, 0)
                 self._findings.append((one, ordinal))
 
     def alone(self) -> Alone:

@@ -40,10 +40,10 @@ class Watch:
         own = {i for i, error in met if int(events.positions[i]) == error.offset}
         at = 0
         moments = [*((i, 0, error) for i, error in met), *((i, 1, error) for i, error in rows)]
-        for i, behind, error in sorted(moments, key=itemgetter(0, 1)):
-            yield from self._go_on(events, at, i + behind, own)
-            at = i + behind
-            raw = events.stretch.raw(i, events.file) if behind or i in own else None
+        for i, after, error in sorted(moments, key=itemgetter(0, 1)):
+            yield from self._go_on(events, at, i + after, own)
+            at = i + after
+            raw = events.stretch.raw(i, events.file) if after or i in own else None
             self._damaged(error, events.stretch.ordinal + at, raw, events, at)
         yield from self._go_on(events, at, events.count, own)
         self.open, self._gtid, self._begun = self._before(events, events.count)

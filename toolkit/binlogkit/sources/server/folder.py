@@ -193,7 +193,7 @@ class CaptureFolder:
             self._take_in(data)
         if last is None or reachable is None:
             return place
-        return place.behind(reachable).behind(last)
+        return place.after(reachable).after(last)
 
     def _take_in(self, data: bytes) -> None:
         self._size += len(data)

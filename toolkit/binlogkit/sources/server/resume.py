@@ -75,7 +75,7 @@ class ResumePoint:
     anchor: Anchor | None = None
     next_file: str | None = None
 
-    def behind(self, event: StreamEvent) -> ResumePoint:
+    def after(self, event: StreamEvent) -> ResumePoint:
         """The place after an event of the log."""
         anchor = self.anchor
         if event.pos < REACH:
@@ -380,7 +380,7 @@ class SteadyStream:
 
     def _advance(self, event: StreamEvent) -> None:
         if not event.made_up:
-            self.place = self.place.behind(event)
+            self.place = self.place.after(event)
 
 
 def _number(name: str) -> int:

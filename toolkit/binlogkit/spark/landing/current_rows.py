@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[^\W\d][\w ]*(?<! )")
 def flat_rows(rows: pa.Table, taken: Sequence[tuple[Restored, Any]]) -> pa.Table:
     """A state's rows as they are stored: where each was last written, then its columns.
 
-    ``taken``: the changes behind them, with the changes' numbers.
+    ``taken``: the changes after them, with the changes' numbers.
     """
     fields = list(rows.schema.field("values").type)
     schema = current_schema(fields)

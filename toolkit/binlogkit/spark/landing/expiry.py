@@ -2,7 +2,8 @@
 
 What expires is entered in the table ``expired`` before its files are taken out, so that no state
 that would need it is taken for known: it has a gap there (:mod:`.expired`). Tables of current rows
-are brought up to date before, and go on from their own rows. What lands meanwhile does not expire.
+are brought up to date before, and continue from their own rows. What lands
+meanwhile does not expire.
 """
 
 from __future__ import annotations

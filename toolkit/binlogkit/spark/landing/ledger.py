@@ -36,7 +36,7 @@ from binlogkit.spark.landing.expired import expired_gaps, last_expired, read_exp
 from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.landing_path import LandingPath
-from binlogkit.spark.landing.numbering import BEFORE, BEHIND, SHIFT, Numbering, cuts_of, of_files
+from binlogkit.spark.landing.numbering import AFTER, BEFORE, SHIFT, Numbering, cuts_of, of_files
 from binlogkit.spark.landing.shape import folder_of, landed_name
 from binlogkit.spark.landing.spans import Landed, Spans
 from binlogkit.spark.landing.tables import opened
@@ -274,7 +274,7 @@ class Ledger(Source):
 
     def _first_changes(self) -> dict[str, tuple[int, int]]:
         """The first committed transaction that changed each table, ``db.table``: the number of the
-        place behind its changes, and its own."""
+        place after its changes, and its own."""
         rows = self.transactions.select(["tx", "end_file", "end_pos", "tables", "outcome"])
         committed = rows.filter(pc.equal(rows["outcome"], str(Outcome.COMMITTED))).combine_chunks()
         lists = pa.chunked_array(committed["tables"]).combine_chunks()
@@ -282,7 +282,7 @@ class Ledger(Source):
         found = pairs.group_by("table", use_threads=False).aggregate([("at", "min")])
         first = committed.take(found["at_min"])
         ends = np.asarray(first["end_pos"]).astype(np.int64) - 1
-        last = np.full(len(ends), BEHIND)
+        last = np.full(len(ends), AFTER)
         places = of_files(self.numbers, first["end_file"]), ends, last, last
         places_by_table = zip(
             self.numbering.numbers(places).tolist(), first["tx"].to_pylist(), strict=True
@@ -325,7 +325,7 @@ class Ledger(Source):
         cuts = [self._place(one.file, one.pos, one.inner) for one in found]
         cuts += [self._place(gap.file, gap.pos, None) for gap in gaps]
         events = [(event["file"], event["pos"], event["inner"]) for event in unchecked]
-        cuts += [self._place(*event, row=row) for row in (BEFORE, BEHIND) for event in events]
+        cuts += [self._place(*event, row=row) for row in (BEFORE, AFTER) for event in events]
         numbering = replace(self._begun, cuts=cuts_of(cuts))
         numbers, whole = numbering.of_cuts(), len(found) + len(gaps)
         placed = zip(found, numbers.tolist(), strict=False)

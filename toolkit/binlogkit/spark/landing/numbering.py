@@ -22,7 +22,7 @@ Places = tuple[Integers, Integers, Integers, Integers]
 #: The columns of flat rows by which they are ordered.
 PLACES = ("_file", "_pos", "_inner", "_row")
 SHIFT = 32  # of a stretch's number
-BEFORE, BEHIND = -1, 1 << 62  # any row of an event
+BEFORE, AFTER = -1, 1 << 62  # any row of an event
 
 
 @dataclass(frozen=True, slots=True)

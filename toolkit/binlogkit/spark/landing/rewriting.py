@@ -102,7 +102,7 @@ def _with(known: Mapping[str, Any] | None) -> CommitProperties:
 def forget_versions(folder: LandingPath) -> None:
     """Delete all files and versions of a table except the present one. WriteError.
 
-    Nobody else may write to it meanwhile. Facts about current rows go on in the last commit.
+    Nobody else may write to it meanwhile. Facts about current rows stay in the last commit.
     """
     table, known = opened(folder), known_of(folder)
     if table is None:

@@ -2,7 +2,7 @@
 
 A table waits where the names of its columns are not known, or a masked column is not found among
 them. Its rows land with a later batch, once that is settled. If their log is gone by then, they are
-lost: the table goes on without them, with a gap, and they land if the log is named again.
+lost: the table continues without them, with a gap, and they land if the log is named again.
 """
 
 from __future__ import annotations
