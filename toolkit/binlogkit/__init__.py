@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from binlogkit.log.opening import suspects as suspects
     from binlogkit.log.opening import verify as verify
     from binlogkit.log.server.capture import capture as capture
-    from binlogkit.log.server.follow import follow as follow
+    from binlogkit.log.server.follow_servers import follow as follow
     from binlogkit.log.server.snapshot import snapshot as snapshot
     from binlogkit.reports import plots as plot
     from binlogkit.reports import sql as sql
@@ -79,7 +79,7 @@ _HOMES = {
     "conformance": ("binlogkit.analyses.conformance", None),
     "errors": ("binlogkit.errors", None),
     "explain": ("binlogkit.log.opening", "explain"),
-    "follow": ("binlogkit.log.server.follow", "follow"),
+    "follow": ("binlogkit.log.server.follow_servers", "follow"),
     "index": ("binlogkit.log.opening", "index"),
     "live": ("binlogkit.livestate.live", "live"),
     "logging_rules": ("binlogkit.analyses.logging_rules", None),

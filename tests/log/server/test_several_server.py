@@ -16,7 +16,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.errors import LogGapError, LostConnectionError, ReplicationError, UsageError
 from binlogkit.livestate.live import Live, live
-from binlogkit.log.server.several import FollowingSeveral
+from binlogkit.log.server.several_servers import FollowingSeveral
 from binlogkit.sources.connection import ServerSettings, servers_of
 from binlogkit_fixtures.servers import Server
 from binlogkit_fixtures.servers.replication import (

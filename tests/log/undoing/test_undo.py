@@ -13,7 +13,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.analyses.undoing.undo import pieces
 from binlogkit.errors import UnmetWarning
-from binlogkit.log.undoing.plans import LogPlans
+from binlogkit.log.undoing.log_plans import LogPlans
 from binlogkit.reports import sql
 from binlogkit_fixtures import golden
 from tests.analyses.undoing.plan_cases import batch_of

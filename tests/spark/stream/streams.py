@@ -13,9 +13,9 @@ import pyarrow as pa
 from binlogkit.spark.options import ScanOptions, parse_options
 from binlogkit.spark.splits.decode import decode, scan_schema
 from binlogkit.spark.splits.plan import make_plan
-from binlogkit.spark.stream.following import Follower, Limit
 from binlogkit.spark.stream.offsets import Offset, from_json, to_json
 from binlogkit.spark.stream.planning import between, read
+from binlogkit.spark.stream.reach import Follower, Limit
 
 
 class Query:

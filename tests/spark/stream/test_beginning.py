@@ -14,7 +14,7 @@ import pytest
 import binlogkit as bk
 from binlogkit.errors import InputError, UsageError
 from binlogkit.spark.options import parse_options
-from binlogkit.spark.stream.following import Limit
+from binlogkit.spark.stream.reach import Limit
 from binlogkit_fixtures import golden
 from tests.spark.stream.streams import Query, batch_of
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from binlogkit.log.index import Index
-from binlogkit.spark.stream import following, planning
+from binlogkit.spark.stream import planning, reach
 from binlogkit_fixtures import golden
 from tests.spark.landing.steps import at_step
 from tests.spark.landing.test_faults import Died, dies
@@ -28,8 +28,8 @@ STEPS: list[tuple[Any, str]] = [
     (Path, "unlink"),
     (Index, "parts"),
     (Index, "commit"),
-    (following, "parts_of"),
-    (following, "resolve"),
+    (reach, "parts_of"),
+    (reach, "resolve"),
     (streams, "between"),
     (planning, "decode"),
 ]
@@ -51,7 +51,7 @@ class Checkpoint:
         while True:
             if len(self.offsets) == len(self.done):
                 begin = self.offsets[-1] if self.offsets else query.offset
-                end = query.latest(begin, following.Limit(size=3000))
+                end = query.latest(begin, reach.Limit(size=3000))
                 if end == begin:
                     return
                 self.offsets.append(end)

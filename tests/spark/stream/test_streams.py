@@ -15,7 +15,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import BinlogKitError, DamageError, InputError, UsageError
-from binlogkit.spark.stream.following import Limit
+from binlogkit.spark.stream.reach import Limit
 from binlogkit_fixtures import golden
 from tests.spark.splits.test_splits import SERIES
 from tests.spark.stream.streams import Query, batch_of

@@ -28,7 +28,7 @@ from binlogkit.cli.status import ENDS, FINDINGS, WELL, complain, gaps_of, note, 
 from binlogkit.errors import UsageError
 
 if TYPE_CHECKING:
-    from binlogkit.log.undoing.plans import LogPlans, Undo
+    from binlogkit.log.undoing.log_plans import LogPlans, Undo
     from binlogkit.reports.model import Report
     from binlogkit.reports.sql import SqlOptions
     from binlogkit.rows.filter_args import FilterArgs

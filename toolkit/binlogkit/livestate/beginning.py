@@ -24,11 +24,11 @@ from binlogkit.events.gtid_set import GtidSet
 from binlogkit.livestate.states import no_rows
 from binlogkit.livestate.tables import Base, too_large
 from binlogkit.log import Log, open_log
-from binlogkit.log.follow_logs import follow_logs
-from binlogkit.log.following import Following
-from binlogkit.log.server.follow import follow
-from binlogkit.log.server.following import ServerFollowing
-from binlogkit.log.server.several import FollowingSeveral
+from binlogkit.log.follow_folder import follow_folder
+from binlogkit.log.server.follow_servers import follow
+from binlogkit.log.server.one_server import ServerFollowing
+from binlogkit.log.server.several_servers import FollowingSeveral
+from binlogkit.log.transactions_as_written import Following
 from binlogkit.rows.filters import parse_table_name, written_table_name
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import Origin
@@ -230,8 +230,8 @@ def _follow_folder(
     wait = bool(how.follow.get("wait", True))
     with log.knowing(catalog):
         if gtids is None:
-            return follow_logs(log, at=place, wait=wait, stop=how.stop)
-        return follow_logs(log, gtid_set=gtids, wait=wait, stop=how.stop)
+            return follow_folder(log, at=place, wait=wait, stop=how.stop)
+        return follow_folder(log, gtid_set=gtids, wait=wait, stop=how.stop)
 
 
 def _without_base(source: Any, names: list[TableName], how: How) -> Beginning:
@@ -247,7 +247,7 @@ def _without_base(source: Any, names: list[TableName], how: How) -> Beginning:
         name: Base(given.get(name), tuple(key_of(given[name])[0]) if name in given else (), None)
         for name in chosen
     }
-    following = follow_logs(log, wait=bool(how.follow.get("wait", True)), stop=how.stop)
+    following = follow_folder(log, wait=bool(how.follow.get("wait", True)), stop=how.stop)
     return Beginning(bases, chosen, following)
 
 

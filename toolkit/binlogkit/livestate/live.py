@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from binlogkit.errors import LostConnectionError
     from binlogkit.livestate.views.view import ViewChange
-    from binlogkit.log.following import Step
+    from binlogkit.log.transactions_as_written import Step
     from binlogkit.rows.soundness import Gap
     from binlogkit.sources.server.resume import Stop
 

@@ -39,7 +39,7 @@ from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
 if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.rows import Delta, Rows
-    from binlogkit.log.following import Step
+    from binlogkit.log.transactions_as_written import Step
     from binlogkit.rows.ddl import TableChange
     from binlogkit.rows.schema import TableDefinition
 

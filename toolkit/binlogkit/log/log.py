@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.audit import Audit
     from binlogkit.log.explain import EventPlace, Explanation
-    from binlogkit.log.following import Following
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.log.states.life.life import RowLife
     from binlogkit.log.states.point import PointArg
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.states.table_states import TableStates
-    from binlogkit.log.undoing.plans import LogPlans, Undo
+    from binlogkit.log.transactions_as_written import Following
+    from binlogkit.log.undoing.log_plans import LogPlans, Undo
     from binlogkit.log.verify import Verification
     from binlogkit.rows.schema import TableSchema
     from binlogkit.sources.server.resume import Stop
@@ -388,9 +388,9 @@ class Log(Streams):
 
         Local files only; for a server see :func:`binlogkit.follow`. Errors: UsageError.
         """
-        from binlogkit.log.follow_logs import follow_logs
+        from binlogkit.log.follow_folder import follow_folder
 
-        return follow_logs(self, at=at, gtid_set=gtid_set, wait=wait, stop=stop)
+        return follow_folder(self, at=at, gtid_set=gtid_set, wait=wait, stop=stop)
 
     def undo(
         self,

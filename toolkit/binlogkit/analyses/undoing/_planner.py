@@ -17,7 +17,7 @@ from binlogkit.analyses.point_in_time.conversion import LOST, defined_field
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing._later_ddl import Fate
 from binlogkit.analyses.undoing.blocked import Blocked
-from binlogkit.analyses.undoing.followed import Followed
+from binlogkit.analyses.undoing.cascaded_keys import Followed
 from binlogkit.analyses.undoing.plans import (
     ERROR_VALUE,
     KEPT,

@@ -24,7 +24,7 @@ from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.references import Reference, still_there
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
-from binlogkit.analyses.undoing.followed import NONE_FOLLOWED, Followed
+from binlogkit.analyses.undoing.cascaded_keys import NONE_FOLLOWED, Followed
 from binlogkit.constants import TableId
 from binlogkit.frames.schema import table_of
 from binlogkit.frames.text_columns import Mask

@@ -32,7 +32,7 @@ from binlogkit.analyses.references import Reference, acting
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.analyses.undoing._planner import Facts, Planner
 from binlogkit.analyses.undoing.blocked import Blocked
-from binlogkit.analyses.undoing.followed import Followed
+from binlogkit.analyses.undoing.cascaded_keys import Followed
 from binlogkit.analyses.undoing.plans import (
     PLAN_SCHEMA,
     PLANS,

@@ -54,7 +54,7 @@ class Children:
         truncated: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         from binlogkit.analyses.point_in_time.before import Before
-        from binlogkit.analyses.undoing.followed import Followed, later_names
+        from binlogkit.analyses.undoing.cascaded_keys import Followed, later_names
 
         self.followed, self.boundaries = Followed(), list(boundaries)
         self.restored = set[int]()
@@ -146,7 +146,7 @@ def went_later(
 ) -> list[pa.RecordBatch]:
     """What foreign keys did to rows of these tables with some changes, without being logged, as
     changes of the tables."""
-    from binlogkit.analyses.undoing.followed import later_names
+    from binlogkit.analyses.undoing.cascaded_keys import later_names
 
     point, places = source.point(), _places(changes, ())
     later_name = later_names(source.boundaries)

@@ -1,4 +1,4 @@
-"""The result of trying an undo on a server; log/undoing/proving.py makes it."""
+"""The result of trying an undo on a server; log/undoing/prove_on_server.py makes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from binlogkit.analyses.undoing.proof import Row
+    from binlogkit.analyses.undoing.expected_rows import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ class Proof:
         return self.committed and all(row["between"] == "undo" for row in self._found)
 
     def differences(self, *between: str) -> pa.Table:
-        """The rows that differ, as ``DIFFERENCES`` in analyses/undoing/proof.py.
+        """The rows that differ, as ``DIFFERENCES`` in analyses/undoing/expected_rows.py.
 
         ``between``: which comparison; all by default.
         """
-        from binlogkit.analyses.undoing.proof import DIFFERENCES
+        from binlogkit.analyses.undoing.expected_rows import DIFFERENCES
         from binlogkit.frames.fields.field import to_table
 
         texts = [
@@ -100,7 +100,7 @@ class Proof:
 
     def frame(self, *between: str) -> pd.DataFrame:
         """The same as pandas."""
-        from binlogkit.analyses.undoing.proof import DIFFERENCES
+        from binlogkit.analyses.undoing.expected_rows import DIFFERENCES
         from binlogkit.frames.natural import natural
 
         return natural(self.differences(*between), DIFFERENCES)

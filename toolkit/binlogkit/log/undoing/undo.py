@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.undoing.dependents.found import Dependences
     from binlogkit.analyses.undoing.plans import Piece
     from binlogkit.analyses.undoing.unchecked import Before
-    from binlogkit.log.undoing.plans import LogPlans, Undo
+    from binlogkit.log.undoing.log_plans import LogPlans, Undo
 
 NOT_CHOSEN = "no change was chosen: none passes all of the filters"
 PlansT = TypeVar("PlansT", bound="LogPlans")
@@ -121,7 +121,7 @@ class Selection:
     def again(self) -> LogPlans:
         """Plans that make the changes again."""
         from binlogkit.analyses.undoing.undo import pieces
-        from binlogkit.log.undoing.plans import LogPlans
+        from binlogkit.log.undoing.log_plans import LogPlans
 
         source = self.source
         refused = unlogged_changes(source.happened, source.wanted, source.boundaries)
@@ -147,7 +147,7 @@ class Selection:
         from binlogkit.analyses.undoing.blocked import MODES, NONE, staying
         from binlogkit.analyses.undoing.undo import pieces
         from binlogkit.analyses.undoing.unique_since import broken, unique_since
-        from binlogkit.log.undoing.plans import Undo
+        from binlogkit.log.undoing.log_plans import Undo
 
         if mode not in MODES:
             raise UsageError(f"mode is one of {', '.join(MODES)}, not {mode!r}")

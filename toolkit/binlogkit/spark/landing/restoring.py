@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.log.states.life.life import RowLife
     from binlogkit.log.states.table_state import TableState
-    from binlogkit.log.undoing.plans import LogPlans, Undo
+    from binlogkit.log.undoing.log_plans import LogPlans, Undo
     from binlogkit.log.undoing.source import UndoSource
 
 

@@ -20,8 +20,8 @@ from binlogkit.spark.ranges import Bytes, Ranges
 from binlogkit.spark.splits.decode import decode
 from binlogkit.spark.splits.plan import Scan, Split, scan_of
 from binlogkit.spark.stream.beginning import inserts
-from binlogkit.spark.stream.following import Follower
 from binlogkit.spark.stream.offsets import Offset, Reached, SnapshotPosition, is_log
+from binlogkit.spark.stream.reach import Follower
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,9 +24,9 @@ from binlogkit.errors import UsageError
 from binlogkit.spark.arrow_types import wanted_schema
 from binlogkit.spark.installed import shipped
 from binlogkit.spark.options import ScanOptions
-from binlogkit.spark.stream.following import Follower, Limit
 from binlogkit.spark.stream.offsets import Offset, from_json, to_json, within
 from binlogkit.spark.stream.planning import between, read
+from binlogkit.spark.stream.reach import Follower, Limit
 
 if TYPE_CHECKING:
     import pyarrow as pa

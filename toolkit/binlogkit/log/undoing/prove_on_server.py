@@ -14,8 +14,8 @@ import numpy as np
 from binlogkit.constants import TableId
 from binlogkit.errors import ServerError, printable
 from binlogkit.log.states.table_states import TableStates
-from binlogkit.log.undoing.playing import Played, Range, definers, write_relay_log
 from binlogkit.log.undoing.proof import Proof, ProvedTable
+from binlogkit.log.undoing.relay_log import Played, Range, definers, write_relay_log
 from binlogkit.rows.ddl.scan import ScriptStatements
 from binlogkit.rows.ddl.session import version_number
 from binlogkit.rows.filters import Filters, TableName, written_table_name
@@ -25,8 +25,8 @@ from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 from binlogkit.sources.server.disposable import NotPlayedError, Provider, Stage
 
 if TYPE_CHECKING:
+    from binlogkit.analyses.undoing.expected_rows import Reversed, Row, Texts
     from binlogkit.analyses.undoing.plans import Plans
-    from binlogkit.analyses.undoing.proof import Reversed, Row, Texts
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
@@ -43,9 +43,9 @@ _LISTED = 5
 def prove(
     log: Streams, plans: Plans, script: Sequence[str], version: str, provider: Provider | None
 ) -> Proof:
-    """See :meth:`binlogkit.log.undoing.plans.Undo.prove`; ``version``: the log's."""
+    """See :meth:`binlogkit.log.undoing.log_plans.Undo.prove`; ``version``: the log's."""
     from binlogkit.analyses.references import references
-    from binlogkit.analyses.undoing.proof import Reversed
+    from binlogkit.analyses.undoing.expected_rows import Reversed
 
     with closing(Stage(version, provider)) as stage:
         played = _play(log, version, stage, ())
@@ -143,13 +143,13 @@ class _Trial:
         self.hold_against_images(images, carried)
 
     def _differing(self, tables: Mapping[TableId, Texts], name: TableId) -> list[Pair]:
-        from binlogkit.analyses.undoing.proof import differing
+        from binlogkit.analyses.undoing.expected_rows import differing
 
         one, other = (rows.get(name, Counter()) for rows in (tables, self._after))
         return list(differing(one, other, self.keys[name]))
 
     def _tell(self, between: str, name: TableId, pairs: Sequence[Pair]) -> None:
-        from binlogkit.analyses.undoing.proof import difference
+        from binlogkit.analyses.undoing.expected_rows import difference
 
         key = self.keys.get(name, ())
         self.found += [difference(between, name, key, pair) for pair in pairs]
@@ -218,7 +218,7 @@ def _unlike_the_log(
     log: Streams, tables: Mapping[TableId, Texts]
 ) -> Iterator[tuple[TableId, list[Pair] | None]]:
     """For each table of the log's states where the server differs; None: not determined."""
-    from binlogkit.analyses.undoing.proof import paired
+    from binlogkit.analyses.undoing.expected_rows import paired
 
     for state in TableStates(log, None):
         if not state.rows_determined:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Unpack
 
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.log.server.following import FollowArgs, ServerFollowing
-from binlogkit.log.server.several import FollowingSeveral
+from binlogkit.log.server.one_server import FollowArgs, ServerFollowing
+from binlogkit.log.server.several_servers import FollowingSeveral
 from binlogkit.log.signatures import names
 from binlogkit.rows.options import Start
 from binlogkit.sources.connection import Servers, ServerSettings, servers_of
@@ -48,10 +48,10 @@ def follow(
 
     Several servers (``mysql://user@one:3306,two:3306``, or a list) need a ``gtid_set``. The first
     one that answers is followed. When it is lost, the next one that has all transactions that were
-    read is followed (log/server/several.py). Several servers give no events.
+    read is followed (log/server/several_servers.py). Several servers give no events.
 
     Iteration gives events; ``rows()``, ``batches()``, ``transactions()`` and ``steps()`` give whole
-    transactions (log/following.py).
+    transactions (log/transactions_as_written.py).
 
     Errors: as :func:`capture`; DamageError.
     """

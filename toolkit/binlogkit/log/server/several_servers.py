@@ -24,14 +24,14 @@ from binlogkit.errors import (
 )
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.log.following import Asked, Following, Step, Stepped
+from binlogkit.log.transactions_as_written import Asked, Following, Step, Stepped
 from binlogkit.rows.options import Start
 from binlogkit.sources.connection import ServerSettings, connect, translated
 from binlogkit.sources.server.resume import OtherServerError
 
 if TYPE_CHECKING:
     from binlogkit.events.base import Event
-    from binlogkit.log.server.following import ServerFollowing
+    from binlogkit.log.server.one_server import ServerFollowing
     from binlogkit.rows.reading import Reading
     from binlogkit.rows.soundness import Gap
     from binlogkit.sources.server.resume import Stop

@@ -143,7 +143,7 @@ class Undo(LogPlans):
         Errors: ServerError: no server is available, or it cannot play the log; UsageError: the
         plans are a landing's, which has no logs to play; those of reading.
         """
-        from binlogkit.log.undoing.proving import prove
+        from binlogkit.log.undoing.prove_on_server import prove
 
         if self.log is None:
             raise UsageError("a landing has no logs to play: prove the undo of its logs")

@@ -9,7 +9,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.analyses.references import references
-from binlogkit.analyses.undoing.proof import Reversed, difference, differing, paired
+from binlogkit.analyses.undoing.expected_rows import Reversed, difference, differing, paired
 from binlogkit.log.states.table_state import TableState
 from binlogkit_fixtures import golden
 

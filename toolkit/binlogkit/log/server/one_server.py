@@ -11,7 +11,7 @@ from binlogkit.constants import EventType
 from binlogkit.events.base import Event
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.reader import read_events
-from binlogkit.log.following import Following
+from binlogkit.log.transactions_as_written import Following
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.coming import ComingLogs

@@ -9,7 +9,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import DamageError, InputError, ServerError
-from binlogkit.log.undoing.playing import Played, definers, stays, write_relay_log
+from binlogkit.log.undoing.relay_log import Played, definers, stays, write_relay_log
 from binlogkit.sources.server import disposable
 from binlogkit_fixtures import golden
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.log.following import Following
+from binlogkit.log.transactions_as_written import Following
 from binlogkit.rows.filter_args import place_in
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.rows.reading import Reading
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _START = 4  # of a log's first event
 
 
-def follow_logs(
+def follow_folder(
     log: Streams,
     *,
     at: str | tuple[str, int] | None = None,

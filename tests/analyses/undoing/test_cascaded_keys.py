@@ -10,7 +10,7 @@ import pyarrow as pa
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.cascades import Cascaded, Cause
 from binlogkit.analyses.references import Reference
-from binlogkit.analyses.undoing.followed import NONE_FOLLOWED, STAYED, Followed
+from binlogkit.analyses.undoing.cascaded_keys import NONE_FOLLOWED, STAYED, Followed
 from binlogkit.rows.schema import ForeignKey
 
 CHILD, PARENT = ("shop", "c"), ("shop", "p")
