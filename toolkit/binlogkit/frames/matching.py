@@ -209,15 +209,13 @@ class _Odd:
         }
 
 
-def _corrected(found: pa.Array, answers: dict[int, bool]) -> pa.Array:
+def _corrected(found: pa.Array, new: dict[int, bool]) -> pa.Array:
     """The answers of some rows in place of those found."""
-    if not answers:
+    if not new:
         return found
     mask = np.zeros(len(found), bool)
-    mask[list(answers)] = True
-    return pc.replace_with_mask(
-        found, pa.array(mask), pa.array([answers[r] for r in sorted(answers)])
-    )
+    mask[list(new)] = True
+    return pc.replace_with_mask(found, pa.array(mask), pa.array([new[r] for r in sorted(new)]))
 
 
 @dataclass

@@ -176,11 +176,7 @@ class Parts:
             size = int(end["offset"]) + int(end["size"]) - int(begin["offset"])
         share.size += size
         whole = last == len(stretch.entries)
-        damages = [
-            damage
-            for damage in window.damages
-            if damage[0] >= first and (whole or damage[0] < last)
-        ]
+        damages = [met for met in window.damages if met[0] >= first and (whole or met[0] < last)]
         return SharePart(window, rows, last, size, builders, damages, self.borrow)
 
     def _builder(self, builders: Builders, schema: TableSchema, version: str) -> TableBuilder:

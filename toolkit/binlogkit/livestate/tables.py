@@ -180,10 +180,8 @@ class LiveTables:
         self._bases = frozenset(map(small_name, self._bases))
         for name in [one for one in self._replay.tables if one != small_name(one)]:
             if name not in self._replay.absent:
-                boundary = Boundary(
-                    0, None, step.file, 0, None, name, "rename", small_name(name), ""
-                )
-                self._happen(boundary, changes)
+                small = Boundary(0, None, step.file, 0, None, name, "rename", small_name(name), "")
+                self._happen(small, changes)
 
     def _emptied(self, seq: int, step: Step) -> list[Boundary]:
         """What a server's start does to tables of the MEMORY engine: it logs it when they are next

@@ -91,13 +91,13 @@ class Audit(Overviewed, Mapping[str, "pa.Table"]):
     def overview(self) -> Overview:
         """Its suspects first."""
         counts = [(n, self[n].num_rows) for n in ("files", "suspects") if n in self.sections]
-        integrity = []
+        shown = []
         if "integrity" in self.sections:
             doubts = self["integrity"].num_rows
             one = "intact" if not doubts else "1 finding" if doubts == 1 else f"{doubts} findings"
-            integrity = [("integrity", one)]
+            shown = [("integrity", one)]
         return Overview(
-            "audit", [*counts, *integrity, ("sections", ", ".join(self))], self._looked_at()
+            "audit", [*counts, *shown, ("sections", ", ".join(self))], self._looked_at()
         )
 
     def _looked_at(self) -> Iterator[dict[str, Any]]:

@@ -96,9 +96,7 @@ class _Comparison:
         self.problem: str | None = None
         self.compared = 0
         self.last: Key = (-1, -1)
-        self.differing = set[
-            str
-        ]()  # fields of the event that were compared with the text and differ
+        self.differ = set[str]()  # fields of the event that were compared with the text and differ
         self.ours = None if events is None else _our_events(events)
         self.groups = None
         self.blocks = None
@@ -197,7 +195,7 @@ class _Comparison:
     def _compare(
         self, key: Key, ours: Record, printed: PrintedEvent, stored: Mapping[str, Any] | None
     ) -> None:
-        self.differing = {"log_pos"} if printed.inner is None else set()
+        self.differ = {"log_pos"} if printed.inner is None else set()
         self._type(key, ours, printed)
         self._field(key, "server_id", ours.get("server_id"), printed.server_id)
         timestamp = ours.get("timestamp")
@@ -231,7 +229,7 @@ class _Comparison:
         if event is None or not isinstance(fields, Mapping):
             return
         for name, have, content in not_as_stored(event.raw, fields):
-            if name not in self.differing:
+            if name not in self.differ:
                 reason = f"the event's {name} is not what the log stores"
                 self.report(key, None, not_stored(name, have, content, reason))
 
@@ -306,8 +304,8 @@ class _Comparison:
 
     def _field(self, key: Key, name: str, ours: Any, theirs: Any) -> None:
         field = _FIELD_OF.get(name, name)
-        if ours != theirs and field not in self.differing:
-            self.differing.add(field)
+        if ours != theirs and field not in self.differ:
+            self.differ.add(field)
             reason = f"the event's {name} differs"
             self.report(key, None, unexplained(name, ours, theirs, reason))
 

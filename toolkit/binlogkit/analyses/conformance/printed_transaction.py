@@ -41,16 +41,12 @@ class PrintedTransaction:
         if kind in _BEGINS or self.over:  # an INCIDENT of 5.6 follows a transaction, without GTID
             self.values = {}
         self.over = kind in ("Xid", "XA") or printed.statement in _ENDS
-        printed_fields = (
-            {name: theirs for name, _, theirs in fields_of(printed)} if kind in _TELLS else {}
-        )
+        shown = {name: theirs for name, _, theirs in fields_of(printed)} if kind in _TELLS else {}
         if kind in _BEGINS:
-            self.values["gtid"] = _known(printed_fields.get("gtid"), "ANONYMOUS")
-            self.values["commit_timestamp"] = _known(
-                printed_fields.get("immediate_commit_timestamp"), 0
-            )
-        elif "thread_id" in printed_fields:
-            self.values["thread_id"] = printed_fields["thread_id"]
+            self.values["gtid"] = _known(shown.get("gtid"), "ANONYMOUS")
+            self.values["commit_timestamp"] = _known(shown.get("immediate_commit_timestamp"), 0)
+        elif "thread_id" in shown:
+            self.values["thread_id"] = shown["thread_id"]
         if kind == "Rows_query" and ours is not None:
             self.values["query"] = (ours.get("fields") or {}).get("query")
         elif kind == "Rows_query":

@@ -108,11 +108,7 @@ class ConformanceResult(Overviewed):
         ]  # fmt: skip
         facts += [("rows not judged", n) for n in (summary.rows_not_judged,) if n]
         facts += [("known, left out", n) for n in (summary.baselined,) if n]
-        facts += [
-            ("mysqlbinlog gave up", problem)
-            for problem in (summary.problem,)
-            if problem is not None
-        ]
+        facts += [("mysqlbinlog gave up", why) for why in (summary.problem,) if why is not None]
         return Overview("conformance", facts, sorted(rows, key=lambda row: _ORDER[row["kind"]]))
 
 

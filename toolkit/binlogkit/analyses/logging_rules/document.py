@@ -55,9 +55,8 @@ def sentences() -> tuple[Sentence, ...]:
 @cache
 def results() -> dict[str, dict[str, str]]:
     """What the servers gave when each case was played: by rule and version."""
-    found: dict[str, dict[str, str]] = json.loads(
-        _HERE.with_name("results.json").read_text("utf-8")
-    )
+    text = _HERE.with_name("results.json").read_text("utf-8")
+    found: dict[str, dict[str, str]] = json.loads(text)
     return found
 
 

@@ -57,22 +57,20 @@ def read_keys(chunk: Chunk, key: Sequence[str], *, backwards: bool) -> _Keys:
         return _Keys([], none, [], none)
     before, after = ([chunk.cells(side, name) for name in key] for side in (WAS, IS))
     stored = any("bytes" in parts_of(cells) for cells in (*before, *after))
-    was, was_complete = _read(before, chunk.there[WAS], stored)
-    now, now_complete = _read(after, chunk.there[IS], stored)
+    was, was_whole = _read(before, chunk.there[WAS], stored)
+    now, now_whole = _read(after, chunk.there[IS], stored)
     if len(key) > 1:
         lacking = [~known(cells) for cells in after]
-        now, now_complete = _completed(chunk, lacking, (was, was_complete), now)
+        now, now_whole = _completed(chunk, lacking, (was, was_whole), now)
     both = chunk.there[WAS] & chunk.there[IS]
-    moved = both & was_complete & now_complete
+    moved = both & was_whole & now_whole
     if moved.any():
         moved &= reduce(np.logical_or, (unequal(a, b) for a, b in zip(was, now, strict=True)))
-    complete = np.where(
-        chunk.there[WAS], was_complete | (both & now_complete & backwards), now_complete
-    )
-    if not now_complete.all():
-        after = pa.array(now_complete)
+    whole = np.where(chunk.there[WAS], was_whole | (both & now_whole & backwards), now_whole)
+    if not now_whole.all():
+        after = pa.array(now_whole)
         now = [pc.if_else(after, a, b) for a, b in zip(now, was, strict=True)]
-    return _Keys(now, moved, [part.filter(pa.array(moved)) for part in was], complete)
+    return _Keys(now, moved, [part.filter(pa.array(moved)) for part in was], whole)
 
 
 def _read(
@@ -82,18 +80,18 @@ def _read(
 
     A key of one NULL part is none; beside other parts a NULL is allowed.
     """
-    complete = there.copy()
+    whole = there.copy()
     found = [parts_of(cells) for cells in columns]
     for cells, parts in zip(columns, found, strict=True):
-        complete &= known(cells)
+        whole &= known(cells)
         if len(columns) == 1 and parts["value"].null_count:
             odd = parts.get("state", parts["value"])
-            complete &= np.asarray(parts["value"].is_valid()) | np.asarray(odd.is_valid())
+            whole &= np.asarray(parts["value"].is_valid()) | np.asarray(odd.is_valid())
     keys = [decoded(parts["value"]) for parts in found]
     for what, dtype in (("bytes", pa.binary()), ("text", pa.string())) if stored else ():
         none = pa.chunked_array([pa.nulls(len(there), dtype)])
         keys += [parts.get(what, none) for parts in found]
-    return keys, complete
+    return keys, whole
 
 
 def _completed(
@@ -103,12 +101,12 @@ def _completed(
 
     A minimal after image of an update has only the parts that changed.
     """
-    parts, was_complete = was
+    parts, was_whole = was
     complete = chunk.there[IS].copy()
-    before = pa.array(chunk.there[WAS] & was_complete)
+    before = pa.array(chunk.there[WAS] & was_whole)
     for i, absent in enumerate(lacking):
         if absent.any():
-            complete &= ~absent | ~chunk.there[WAS] | was_complete
+            complete &= ~absent | ~chunk.there[WAS] | was_whole
             for at in range(i, len(now), len(lacking)):
                 was_part = pc.if_else(before, parts[at], None)
                 now[at] = pc.if_else(pa.array(absent), was_part, now[at])

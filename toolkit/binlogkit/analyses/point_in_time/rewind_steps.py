@@ -161,10 +161,8 @@ def ever_above(
     aliases: dict[str, set[str]] = {}
     for boundary in boundaries:
         if boundary.definition is not None:
-            definition = boundary.definition
-            above.setdefault(f"{definition.db}.{definition.table}", set()).update(
-                definition.cascades
-            )
+            made = boundary.definition
+            above.setdefault(f"{made.db}.{made.table}", set()).update(made.cascades)
         if boundary.action == "rename" and boundary.new_name is not None:
             pair = ".".join(boundary.name), ".".join(boundary.new_name)
             for one, other in (pair, pair[::-1]):

@@ -48,7 +48,7 @@ def candidates(
     rows = RowSuspects(changes, integers(undone["tx"]), since, unchecked)
     of, jobs = _Transactions(transactions), Jobs(transactions, rows.counted, boundaries)
     touched = {*rows.counted.tables}
-    of_statements = StatedSuspects(
+    by_text = StatedSuspects(
         boundaries,
         of.numbered(b.tx for b in boundaries),
         jobs.filled,
@@ -56,9 +56,7 @@ def candidates(
         transactions.num_rows,
     )
     texts = [] if statements is None else _texts(statements)
-    spoken = sorted([*of_statements.find(), *stated(texts, transactions.num_rows)], key=_order)[
-        :_KEPT
-    ]
+    spoken = sorted([*by_text.find(), *stated(texts, transactions.num_rows)], key=_order)[:_KEPT]
     written: dict[tuple[str | None, int | None], list[TableId]] = {}
     for b in boundaries:
         written.setdefault((b.file, b.pos), []).append(b.name)

@@ -173,10 +173,8 @@ def _labels(column: ColumnDefinition, made: pa.Field, dialect: Dialect) -> Read:
     def read(literal: Literal) -> Any:
         text = read_text(literal)
         if text is not UNKNOWN:
-            labels_read = text.split(",") if several else [text]
-            if not labels.issuperset(labels_read) and not labels.issuperset(
-                map(_shown, labels_read)
-            ):
+            given = text.split(",") if several else [text]
+            if not labels.issuperset(given) and not labels.issuperset(map(_shown, given)):
                 raise Misread("no label of the column's")
         return text
 

@@ -187,10 +187,8 @@ def _alike(node: exp.Expr, typed: Sequence[Typed]) -> ValueKind:
 def _one_of(node: exp.Expr, found: Sequence[Typed], form: Callable[[list[str]], str]) -> Typed:
     kind, texts = _united(node, found)
     leaves = tuple(leaf for one in found for leaf in (one.leaves or (one,)))
-    texts_of = tuple(
-        replace(one, kind=kind) for one in leaves if one.kind.name == kind.name == "text"
-    )
-    return Typed(form(texts), kind, leaves=texts_of)
+    those = tuple(replace(one, kind=kind) for one in leaves if one.kind.name == kind.name == "text")
+    return Typed(form(texts), kind, leaves=those)
 
 
 def _coalesce(node: exp.Expr, make: Makes) -> Typed:

@@ -74,10 +74,8 @@ def plain(rows: pa.Table, joined: JoinedTable, definition: TableDefinition | Non
             arrays.append(rows[column])
             continue
         if not count:
-            column_definition = next(c for c in definition.columns if c.name == column)
-            arrays.append(
-                _usable(pa.chunked_array([], column_field(column_of(column_definition)).type))
-            )
+            one = next(c for c in definition.columns if c.name == column)
+            arrays.append(_usable(pa.chunked_array([], column_field(column_of(one)).type)))
             continue
         if column not in rows.column_names:
             raise _odd(definition, column, "not in what was read")

@@ -44,9 +44,7 @@ class View:
         self._shown: list[Row] | None = None
         self._kept: deque[ViewChange] | None = None
         self._again: Callable[[], Result] | None = None  # what calculates it anew
-        self._reported: Counter[Row] | None = (
-            None  # the rows last reported, while they are no result
-        )
+        self._reported: Counter[Row] | None = None  # the last rows, while they are no result
         self._index: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
 
     def begin(

@@ -63,11 +63,9 @@ def with_statements(
     for i, (position, following) in enumerate(pairs(positions)):
         part = parts[position.part]
         end = part.events if following is None else following.segment.events
-        statements = (
-            event for event in _statements(part) if position.segment.events <= event < end
-        )
+        inside = (event for event in _statements(part) if position.segment.events <= event < end)
         xa = bool(part.alone.prepared or part.alone.decided)
-        found[i] = found[i] or xa or next(statements, None) is not None
+        found[i] = found[i] or xa or next(inside, None) is not None
     return [*found[:-1], True] if found else found
 
 

@@ -436,10 +436,8 @@ class States:
     def _held_definitions(self) -> dict[TableId, TableDefinition]:
         """What statements before the base said about tables."""
         held = self._held
-        definitions = [
-            b.definition for b in self.reading.boundaries if held is not None and held.holds(b)
-        ]
-        return {(one.db, one.table): one for one in definitions if one is not None}
+        made = [b.definition for b in self.reading.boundaries if held is not None and held.holds(b)]
+        return {(one.db, one.table): one for one in made if one is not None}
 
     def _contained(self) -> Contained | None:
         """What the base holds, as the analysis takes it."""

@@ -125,9 +125,8 @@ class WindowEvents:
         _, firsts = np.unique(self.stretch.entries["slot"][here], return_index=True)
         found = [(i, self.table(i)) for i in here[firsts].tolist()]
         for item in self.among(a, b):
-            found += (
-                [(item.i, name) for name in item.transaction.tables] if item.transaction else []
-            )
+            if item.transaction is not None:
+                found += [(item.i, name) for name in item.transaction.tables]
         found.sort(key=itemgetter(0))
         return dict.fromkeys(name for _, name in found if name is not None)
 

@@ -66,9 +66,7 @@ class Soundness:
         found: list[Finding] = []
         if stretch is not None:
             log, found = self._begun(window.carrier)
-            found += log.take(
-                window, stretch, [damage for damage in met if damage[0] < count], rows
-            )
+            found += log.take(window, stretch, [d for d in met if d[0] < count], rows)
             self._ordinal = stretch.ordinal + count
         if window.ends:
             found += self._end(window.carrier, loose=window.loose)

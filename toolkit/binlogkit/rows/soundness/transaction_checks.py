@@ -50,15 +50,13 @@ class XaLedger:
         self.prepared: dict[tuple[str | None, str], Place] = {}
         self.unprepared: dict[Place, str] = {}
 
-    def take(self, source: str | None, transaction: Transaction, at: Place) -> Iterator[Finding]:
+    def take(self, source: str | None, own: Transaction, at: Place) -> Iterator[Finding]:
         """Take what an event of a source's logs says of the transaction that it ended."""
-        if transaction.outcome == Outcome.PREPARED and transaction.xa is not None:
-            self.prepared[source, transaction.xa] = at
-        elif transaction.resolves is not None and not self.prepared.pop(
-            (source, transaction.resolves), None
-        ):
-            self.unprepared[at] = transaction.resolves
-            yield finding("xa_unprepared", at, f"XA {transaction.resolves}")
+        if own.outcome == Outcome.PREPARED and own.xa is not None:
+            self.prepared[source, own.xa] = at
+        elif own.resolves is not None and not self.prepared.pop((source, own.resolves), None):
+            self.unprepared[at] = own.resolves
+            yield finding("xa_unprepared", at, f"XA {own.resolves}")
 
     def join(
         self, source: str | None, prepared: Mapping[str, Place], decided: Mapping[Place, str]

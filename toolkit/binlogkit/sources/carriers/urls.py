@@ -183,10 +183,8 @@ class _Place:
 
 def _state(info: Mapping[str, Any]) -> str | None:
     """What a listing says of an object's bytes: its ETag, and when it was written."""
-    stamps = [
-        info.get(name) for name in ("ETag", "etag", "LastModified", "last_modified", "updated")
-    ]
-    known = [str(one) for one in stamps if one is not None]
+    tags = [info.get(name) for name in ("ETag", "etag", "LastModified", "last_modified", "updated")]
+    known = [str(one) for one in tags if one is not None]
     return " ".join(known) or None
 
 

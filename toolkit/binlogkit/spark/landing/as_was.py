@@ -66,9 +66,7 @@ def all_as_was(
     try:
         now = now or Now(out)
         known = {name: now.fresh(name) for name in kept}
-        return {
-            name: _as_was(now, name, facts) for name, facts in known.items() if facts is not None
-        }
+        return {name: _as_was(now, name, one) for name, one in known.items() if one is not None}
     except (LandingMoved, InputError):
         return {}
 

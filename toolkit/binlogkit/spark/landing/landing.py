@@ -187,9 +187,8 @@ class _Complete:
         self._path = ledger / _COMPLETE
         logs = map(place_of, log.carriers)
         facts = [mark_of(ledger), journal.mark, log.options.on_damage, *logs]
-        self._now = hashlib.sha256(
-            "\0".join(map(str, facts)).encode("utf-8", "replace")
-        ).hexdigest()
+        text = "\0".join(map(str, facts))
+        self._now = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
     @property
     def noted(self) -> bool:

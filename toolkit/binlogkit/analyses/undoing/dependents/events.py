@@ -98,11 +98,7 @@ class TableChanges:
     @property
     def expressions(self) -> list[tuple[str, ...]]:
         """The columns of the unique keys over expressions that it has or had."""
-        return list(
-            dict.fromkeys(
-                key for definition in self.definitions for key in definition.expression_keys
-            )
-        )
+        return list(dict.fromkeys(key for one in self.definitions for key in one.expression_keys))
 
     @property
     def collations(self) -> dict[str, str | None]:

@@ -315,17 +315,11 @@ def check_order(
 def facts_of(base: TableSnapshot) -> TableFacts:
     """What a base says about its table."""
     columns = tuple(field.name for field in base.rows.schema.field("values").type)
-    definition = base.definition
-    key = (
-        base.key
-        if base.key is not None
-        else key_of(definition)[0]
-        if definition is not None
-        else ()
-    )
-    if definition is None:
+    made = base.definition
+    key = base.key if base.key is not None else key_of(made)[0] if made is not None else ()
+    if made is None:
         return TableFacts(-1, None, columns, key)
-    return TableFacts(-1, None, columns, key, definition.engine, definition.cascades)
+    return TableFacts(-1, None, columns, key, made.engine, made.cascades)
 
 
 # ---- reading the bases ---------------------------------------------------------------------
