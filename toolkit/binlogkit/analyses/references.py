@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,7 +59,9 @@ def references(definitions: Iterable[TableDefinition]) -> tuple[Reference, ...]:
             parent = (key.db or table.db, key.table)
             if parent in tables:
                 key = key.spelled_by(tables[parent].columns)
-            referenced = key.referenced or tuple(_key(tables.get(parent)))
+            referenced = key.referenced
+            if not referenced and parent in tables:
+                referenced = tables[parent].primary_key
             if referenced and len(referenced) == len(key.columns):
                 shared = _shared(tables.get(parent), referenced)
                 found.append(
@@ -168,7 +170,3 @@ def _shared(table: TableDefinition | None, columns: Iterable[str]) -> bool:
     keys = [table.primary_key, *table.unique_keys]
     whole = [set(map(str.lower, key)) for n, key in enumerate(keys, -1) if key and n not in partial]
     return not any(key <= set(map(str.lower, columns)) for key in whole)
-
-
-def _key(table: TableDefinition | None) -> Sequence[str]:
-    return () if table is None else table.primary_key

@@ -68,7 +68,8 @@ def states_of_flat(batches: Iterable[pa.RecordBatch], fields: Sequence[pa.Field]
             if isinstance(exc, Misread):
                 raise
             raise Misread(f"its rows are not those of its table ({type(exc).__name__})") from exc
-    return pa.Table.from_batches(found) if found else _none(fields)
+    none = flat_schema(fields, {}, cells=False).empty_table()
+    return pa.Table.from_batches(found or [_rows(none, fields)])
 
 
 def cast_to(column: Any, kind: pa.DataType) -> Any:
@@ -82,12 +83,6 @@ def cast_to(column: Any, kind: pa.DataType) -> Any:
 
 def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _none(fields: Sequence[pa.Field]) -> pa.Table:
-    return pa.Table.from_batches(
-        [_rows(flat_schema(fields, {}, cells=False).empty_table(), fields)]
-    )
 
 
 def _rows(batch: pa.RecordBatch | pa.Table, fields: Sequence[pa.Field]) -> pa.RecordBatch:

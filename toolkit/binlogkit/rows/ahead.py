@@ -20,7 +20,6 @@ from binlogkit.sources.raw import parse_header
 if TYPE_CHECKING:
     import numpy as np
 
-    from binlogkit.events.base import Event
     from binlogkit.sources.carriers import Carrier
 
 _XID_BODY = 8
@@ -46,7 +45,7 @@ def xid_ahead(
                     if xid is not None:
                         return xid
                     first, begin = number, pos
-        scan = LogScan(carrier, Scanner(first), _unseen, stops=stops, begin=begin)
+        scan = LogScan(carrier, Scanner(first), lambda *_: False, stops=stops, begin=begin)
         for _ in scan:
             for record in scan.transactions():
                 if record["number"] == number and not record["open"]:
@@ -65,7 +64,3 @@ def _xid_at(file: BinaryIO, end: int, *, checksums: bool) -> int | None:
     if header.size != size or (checksums and not ends_in_crc(header, data)):
         return None
     return int.from_bytes(data[HEADER_LENGTH : HEADER_LENGTH + _XID_BODY], "little")
-
-
-def _unseen(_scan: LogScan, _i: int, _event: Event) -> bool:
-    return False

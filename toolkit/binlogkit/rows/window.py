@@ -192,7 +192,7 @@ class Stretch:
             now = query if number == tx else None
             tx = number
             if code == EventType.ROWS_QUERY_LOG_EVENT:
-                now = None if self._bad(i) else self.query(i)
+                now = None if self.entries["notes"][i] & BAD_CHECKSUM else self.query(i)
             if now != query:
                 query = now
                 yield i, query
@@ -203,9 +203,6 @@ class Stretch:
     def query(self, i: int) -> str:
         """The original statement of a Rows_query event."""
         return statement_text(self.body(i)[1:], None)[0]
-
-    def _bad(self, i: int) -> bool:
-        return bool(self.entries["notes"][i] & BAD_CHECKSUM)
 
     def _ends_statement(self, i: int) -> bool:
         at = HEADER_LENGTH + self.scanner.table_id_width

@@ -227,7 +227,7 @@ def _without_bytes(batch: pa.RecordBatch, masked: Collection[str]) -> pa.RecordB
     return batch.set_column(at, batch.schema.field(at), pa.array(kept, cells.type))
 
 
-def masks_of(texts: Iterable[str]) -> Masks:
+def read_masks(texts: Iterable[str]) -> Masks:
     """The masks that a landing keeps (:attr:`Masks.texts`), without their key."""
     return Masks(tuple(map(_parsed, texts)))
 

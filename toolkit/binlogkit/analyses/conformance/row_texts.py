@@ -119,10 +119,9 @@ class _Rows:
         self.digits: list[SingleDigits] = []
 
     def made(self, table: bytes) -> RowTexts:
-        heads = pa.array(
-            [None if h is None else h + table + b"\n" for h in self._verbs()], pa.binary()
-        )
-        self.parts.append(heads.take(self.batch.column("op").indices))
+        verbs = map(_HEADS.get, self.batch.column("op").dictionary.to_pylist())
+        heads = [None if verb is None else verb + table + b"\n" for verb in verbs]
+        self.parts.append(pa.array(heads, pa.binary()).take(self.batch.column("op").indices))
         for image, mark in _IMAGES:
             self._image(image, mark)
         texts = pc.binary_join_element_wise(*self.parts, _NOTHING, _NOTHING)
@@ -131,9 +130,6 @@ class _Rows:
         whole = memoryview(b"" if data is None else data)
         self.odd |= ~np.asarray(texts.is_valid())
         return RowTexts(whole, ends, self.odd, self.cells, self.rules, tuple(self.digits))
-
-    def _verbs(self) -> list[bytes | None]:
-        return [_HEADS.get(op) for op in self.batch.column("op").dictionary.to_pylist()]
 
     def _image(self, image: str, mark: bytes) -> None:
         struct = self.batch.column(image)

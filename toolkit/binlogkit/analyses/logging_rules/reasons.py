@@ -35,14 +35,9 @@ def _kind(kind: str, *traits: str) -> Holds:
     return lambda statement, _, __: statement.kind == kind and all(map(statement.has, traits))
 
 
-def _reads_a_table(statement: Statement) -> bool:
-    """A table is read that is not written."""
-    return any(use.read for use in statement.uses)
-
-
 def _into_auto_increment(statement: Statement) -> bool:
     written = any(use.auto_increment for use in statement.written)
-    return written and _reads_a_table(statement)
+    return written and any(use.read for use in statement.uses)
 
 
 def _in_substatement(statement: Statement) -> bool:

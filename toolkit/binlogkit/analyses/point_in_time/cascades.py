@@ -326,9 +326,9 @@ class Cascades:
                 places = pa.array(np.where(which, found, 0), mask=~which)
                 value = new[i].combine_chunks().take(places).cast(own[i].type)
             rows.write(column, which, pa.chunked_array([value]), fold.key)
-        for column in _generated(fold.definition):
-            if column in rows.fields:
-                rows.forget(column, which)
+        for one in () if fold.definition is None else fold.definition.columns:
+            if one.generated and one.name in rows.fields:
+                rows.forget(one.name, which)
         after = rows.table.filter(pa.array(which))
         note(after)
         changed = {c: decoded(parts_of(before[c])["value"]) for c in key.columns}
@@ -509,7 +509,3 @@ def _found(values: Integers, size: int, missing: Flags) -> Integers:
 def _collation(definition: TableDefinition | None, column: str) -> str | None:
     columns = () if definition is None else definition.columns
     return next((c.collation for c in columns if c.name == column), None)
-
-
-def _generated(definition: TableDefinition | None) -> list[str]:
-    return [] if definition is None else [c.name for c in definition.columns if c.generated]

@@ -132,8 +132,10 @@ class OverGroups:
         scale = min(above.kind.scale + MORE_DIGITS, _MOST_SCALE)
 
         def make(row: Sequence[Any]) -> Fraction | None:
-            values = above.make(row), below.make(row)
-            return None if None in values or not values[1] else _divided(*values)
+            dividend, divisor = above.make(row), below.make(row)
+            return (
+                None if dividend is None or not divisor else Fraction(dividend) / Fraction(divisor)
+            )
 
         return Made(ValueKind("quotient", scale=scale), make)
 
@@ -226,10 +228,6 @@ def _literal(node: exp.Expr) -> Made:
     made: Any = sign * (value if scale else int(value))
     kind = ValueKind("decimal", scale=scale) if scale else ValueKind("integer")
     return Made(kind, lambda _: made)
-
-
-def _divided(above: Any, below: Any) -> Fraction:
-    return Fraction(above) / Fraction(below)
 
 
 def _round(value: Any, scale: int) -> Decimal:

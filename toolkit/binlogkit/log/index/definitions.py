@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from struct import Struct
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias
 
 from binlogkit.errors import DamageError
 from binlogkit.events.format_description import FormatDescription, StartV3
@@ -111,11 +111,5 @@ class KeptSaid(Sequence[Said]):
             )  # fmt: skip
             yield Said(event, raw, body, None if tx == _NONE else tx)
 
-    @overload
-    def __getitem__(self, at: int) -> Said: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Said]: ...
-
-    def __getitem__(self, at: int | slice) -> Said | Sequence[Said]:
+    def __getitem__(self, at: Any) -> Any:
         return [*self][at]

@@ -54,16 +54,9 @@ def explain_table_map(
     bits = (body.optional and body.optional.unsigned) or ()
     signed = signed_columns(columns, bits, server_version)
     slots = charset_slots(body)
-    for part in _groups(walk.root):
-        _optional(part, columns, signed, slots)
-
-
-def _groups(root: FieldPart) -> list[FieldPart]:
-    return [
-        part
-        for _, part in root.walk()
-        if part.parts and part.parts[0].field == "optional_metadata_type"
-    ]
+    for _, part in walk.root.walk():
+        if part.parts and part.parts[0].field == "optional_metadata_type":
+            _optional(part, columns, signed, slots)
 
 
 def _types(part: FieldPart | None, body: TableMap, columns: Sequence[Column]) -> None:

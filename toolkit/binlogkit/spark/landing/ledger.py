@@ -42,7 +42,7 @@ from binlogkit.spark.landing.spans import Landed, Spans
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import all_masks, left_out
 from binlogkit.spark.landing.waiting import Waiting
-from binlogkit.spark.masks import Masks, masks_of
+from binlogkit.spark.masks import Masks, read_masks
 from binlogkit.spark.renames import follow, happened
 from binlogkit.spark.splits.commits import file_number
 
@@ -89,7 +89,7 @@ class Ledger(Source):
     def masks_then(self) -> list[Masks]:
         """The masks of all terms, those of each apart."""
         each = dict.fromkeys(one.masks for one in self.terms)
-        return [follow(masks_of(masks), self.joined) for masks in each]
+        return [follow(read_masks(masks), self.joined) for masks in each]
 
     @cached_property
     def files(self) -> list[str]:

@@ -11,7 +11,7 @@ from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.log.index import Joined
 from binlogkit.rows.filters import Filters
-from binlogkit.spark.masks import Masks, masks_of
+from binlogkit.spark.masks import Masks, read_masks
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ _NAMES = {
 
 def all_masks(terms: Iterable[TermsSince]) -> Masks:
     """Every mask that has held in any batch, without keys."""
-    return masks_of(dict.fromkeys(mask for one in terms for mask in one.masks))
+    return read_masks(dict.fromkeys(mask for one in terms for mask in one.masks))
 
 
 def left_out(terms: Sequence[TermsSince], name: TableId) -> Iterator[tuple[int, int | None]]:

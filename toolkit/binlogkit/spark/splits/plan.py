@@ -150,7 +150,9 @@ def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> SplitPlan:
     if asked.kind == "gaps":
         splits = (replace(splits[0], gaps=gaps), *splits[1:])
     scan, versions = scan_of(asked, log.options, joined, (log.files[0], log.files[-1]))
-    changes = _united(versions, str(asked.table)) if versions and unite else None
+    changes = None
+    if versions and unite:
+        changes = united([empty_batch(version) for version in versions], str(asked.table)).schema
     masks = masks_of(asked, joined, versions) if unite else Masks()
     tables = tuple(dict.fromkeys(version.name for version in versions))
     return SplitPlan(scan, splits, changes, gaps, masks, tables)
@@ -199,8 +201,3 @@ def _decided(splits: Sequence[Split], parts: Sequence[Part], joined: Joined) -> 
         numbers = range(position.transactions, end if following is None else following.transactions)
         found.append(replace(split, deciding=outcomes.of(position.part, position.base, numbers)))
     return tuple(found)
-
-
-def _united(versions: Sequence[TableSchema], table: str) -> pa.Schema:
-    """One schema for all versions of a table."""
-    return united([empty_batch(version) for version in versions], table).schema
