@@ -16,7 +16,7 @@ from binlogkit.rows.gtid_ledger import by_origin
 from binlogkit.rows.soundness.continuity_checks import SeriesLedger
 from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.finding import FileFacts, finding
-from binlogkit.rows.soundness.runs import CLOCK, GTID, Doubt, EventRuns
+from binlogkit.rows.soundness.runs import CLOCK, GTID, EventRuns, Moments
 
 Array = np.ndarray[Any, Any]
 
@@ -39,7 +39,7 @@ class GtidChecks:
         self.numbered = False
 
     def take(
-        self, events: WindowEvents, runs: EventRuns, facts: FileFacts, doubt: Doubt
+        self, events: WindowEvents, runs: EventRuns, facts: FileFacts, doubt: Moments
     ) -> Iterator[Found]:
         """Take some transactions."""
         anonymous = runs.new & (runs.records["has"] & GTID == 0)
@@ -71,7 +71,7 @@ class GtidChecks:
             if not hurt and not doubt.at(starts[k + 1]):
                 yield _jump(events, firsts[k], int(number[k]), int(before[k]))
 
-    def end(self, doubt: Doubt, b: int) -> None:
+    def end(self, doubt: Moments, b: int) -> None:
         """The events up to entry ``b`` were taken."""
         self._hurt = doubt.between(self._at, b + 1) or (self._hurt and self._at < 0)
         self._at = -1

@@ -85,7 +85,7 @@ def runs_of(events: WindowEvents, a: int, b: int, before: int) -> EventRuns | No
     return EventRuns(firsts, lasts, numbers, records, new, ended, named, gtids, bodies)
 
 
-class Doubt:
+class Moments:
     """Where damage stands between an event and the last certain start of a transaction before it.
 
     ``now``: whether there is doubt after what was taken.

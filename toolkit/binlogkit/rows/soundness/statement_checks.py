@@ -41,7 +41,7 @@ class StatementChecks:
     def take(
         self, events: WindowEvents, a: int, b: int, runs: EventRuns | None, damages: list[int]
     ) -> Iterator[Found]:
-        """Take the events from ``a`` to ``b``; ``damages``: moments of it (see ``Doubt``)."""
+        """Take the events from ``a`` to ``b``; ``damages``: moments of it (see ``Moments``)."""
         odd = bool(self._odd or self._unmapped or damages)
         odd = odd or (self._in_statement and runs is not None and bool(runs.new[0]))
         odd = odd or bool((events.notes[a:b] & (STRAY | MAP_CHANGED)).any())

@@ -17,7 +17,7 @@ from binlogkit.rows.soundness.continuity_checks import SeriesLedger
 from binlogkit.rows.soundness.events import Found, WindowEvents
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
 from binlogkit.rows.soundness.gtid_checks import GtidChecks
-from binlogkit.rows.soundness.runs import Doubt, EventRuns, runs_of
+from binlogkit.rows.soundness.runs import EventRuns, Moments, runs_of
 from binlogkit.rows.transactions import Outcome, Transaction
 from binlogkit.rows.window import ALONE, LOOK, REPLACED
 from binlogkit.sources.log_format import version_tuple
@@ -89,7 +89,7 @@ class TransactionChecks:
         self.headless = headless
         self._xa = xa
         self._gtids = GtidChecks(ledger)
-        self._doubt = Doubt()
+        self._doubt = Moments()
         self._start: Place | None = None  # of the open transaction
         self._tables: _Tables = {}
         self._any = False
@@ -97,7 +97,7 @@ class TransactionChecks:
     def take(
         self, events: WindowEvents, a: int, b: int, damages: list[int]
     ) -> tuple[EventRuns | None, list[Found]]:
-        """Take the events from ``a`` to ``b``; ``damages``: moments of it (see :class:`Doubt`)."""
+        """Take the events from ``a`` to ``b``; ``damages``: moments of it (see ``Moments``)."""
         found = list(self._incidents(events, a, b))
         runs = runs_of(events, a, b, self.open)
         doubted = self._doubt.begin(damages)
