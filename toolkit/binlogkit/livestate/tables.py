@@ -22,7 +22,7 @@ from binlogkit.analyses.point_in_time.boundary import Boundary, boundary_of
 from binlogkit.analyses.point_in_time.findings import KINDS
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.replay import Replay
-from binlogkit.analyses.point_in_time.result import base_changes, state_table
+from binlogkit.analyses.point_in_time.result import base_changes
 from binlogkit.analyses.point_in_time.unlogged import CONTRADICTIONS
 from binlogkit.constants import TableId
 from binlogkit.errors import LimitError, UndeterminedError
@@ -295,8 +295,6 @@ class LiveTables:
         replay.finish()
         if boundary.action == "rename" and boundary.new_name is not None:
             self._renamed(boundary.name, boundary.new_name)
-        if boundary.action == "alter":
-            self._keyed_anew(boundary.name)
         if boundary.action == "truncate" or boundary.deletes_all:
             self._doubts.pop(boundary.name, None)
         self._follow_cascades()
@@ -306,21 +304,6 @@ class LiveTables:
         if old not in self.wanted:
             self._replay.names.discard(old)
         self._doubts[new] = self._doubts.pop(old, [])
-
-    def _keyed_anew(self, name: TableId) -> None:
-        """The rows of a table whose key is another one since an ALTER TABLE begin anew."""
-        fold = self._replay.tables.get(name)
-        if fold is None or fold.definition is None:
-            return
-        key = key_of(fold.definition)[0]
-        if tuple(key) == fold.key or fold.numbered:
-            return
-        fresh = Fold(key)
-        fresh.begin(base_changes(state_table(fold.settled(), None, fold.key)))
-        fresh.definition, fresh.complete = fold.definition, fold.complete
-        fresh.findings.update(fold.findings)
-        self._replay.tables[name] = fresh
-        self._replay.history.keys[name] = key
 
     # ---- what is known ------------------------------------------------------------------------
 

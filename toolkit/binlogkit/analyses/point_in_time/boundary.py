@@ -13,6 +13,7 @@ from binlogkit.analyses.point_in_time.structure import Alteration, alteration
 from binlogkit.constants import TableId
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.ddl.session import Acted
+from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableChange, TableDefinition
 
 _IF_NOT_EXISTS = re.compile(r"\bIF\s+NOT\s+EXISTS\b", re.IGNORECASE)
@@ -66,6 +67,15 @@ class Boundary:
         """The new names of columns, by the old ones in small letters."""
         done = {} if self.alteration is None else self.alteration.renamed
         return {old.lower(): new for old, new in done.items()}
+
+    @property
+    def rekeyed(self) -> bool:
+        """Whether an ALTER TABLE gave the table another key, as far as definitions are known."""
+        if self.alteration is None or self.before is None or self.definition is None:
+            return False
+        names = self.renamed
+        old = [names.get(name.lower(), name) for name in key_of(self.before)[0]]
+        return [*map(str.lower, old)] != [*map(str.lower, key_of(self.definition)[0])]
 
     @property
     def moves_rows(self) -> bool:
@@ -210,11 +220,13 @@ def parents(
 class KeyNames:
     """The names of the key's columns over time, since columns may be renamed.
 
-    ``keys``: by table, at the place that the replay has reached.
+    ``keys``: by table, at the place that the replay has reached; ``created``: by the ``seq`` of a
+    CREATE TABLE, the key that the table had after it.
     """
 
     keys: dict[TableId, tuple[str, ...]] = field(default_factory=dict)
     default: tuple[str, ...] = ()
+    created: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def before(
@@ -227,9 +239,14 @@ class KeyNames:
         """The names before the first boundary, for the key that ``wanted`` has after the last, and
         for those of ``others``."""
         keys = {name: tuple(names) for name, names in (others or {}).items()} | {wanted: tuple(key)}
+        created = dict[int, tuple[str, ...]]()
         for boundary in reversed(boundaries):
             if boundary.action == "rename" and boundary.new_name in keys:
                 keys[boundary.name] = keys.pop(boundary.new_name)
+            elif boundary.name in keys and boundary.action == "create":
+                created[boundary.seq] = keys[boundary.name]
+            elif boundary.name in keys and boundary.rekeyed and boundary.before is not None:
+                keys[boundary.name] = key_of(boundary.before)[0]
             elif boundary.alteration is not None and boundary.name in keys:
                 done, after = boundary.alteration, keys[boundary.name]
                 old = {new: name for name, new in done.renamed.items()}
@@ -237,7 +254,7 @@ class KeyNames:
                 # not known which row got which value.
                 added = not done.added.keys().isdisjoint(after)
                 keys[boundary.name] = () if added else tuple(old.get(c, c) for c in after)
-        return cls(keys, tuple(key))
+        return cls(keys, tuple(key), created)
 
     def key(self, name: TableId) -> tuple[str, ...]:
         """The present key of a table."""

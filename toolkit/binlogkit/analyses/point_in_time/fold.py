@@ -16,6 +16,7 @@ from binlogkit.analyses.point_in_time.defaults import with_defaults
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.keyed import Applied, fold_keyed
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
+from binlogkit.analyses.point_in_time.result import base_changes, state_table
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.unlogged import BREAKS, CONTRADICTIONS, Broken, difference_of
 from binlogkit.rows.schema import TableDefinition
@@ -103,6 +104,16 @@ class Fold:
         self.complete = True
         self.numbered = False
         self.findings.clear(_ROW_KINDS)
+
+    def identify_by(self, key: Sequence[str]) -> None:
+        """The rows have another key from here on."""
+        if self.key == tuple(key):
+            return
+        anew, deltas = Fold(key), self.settled().deltas
+        anew.begin(base_changes(state_table(self.settled(), None, self.key)))
+        self.key, self._rows = anew.key, anew.settled()
+        self._rows.deltas = deltas
+        self.findings.update(anew.findings)
 
     def _take(self, piece: KeptPiece) -> None:
         if self._pieces and self._pieces[-1].fields != piece.fields:

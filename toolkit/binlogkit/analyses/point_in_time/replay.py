@@ -165,7 +165,9 @@ class Replay:
         table = self.table(name)
         table.empty()
         table.definition = boundary.definition
-        if boundary.definition is not None and name not in self.history.keys:
+        if boundary.seq in self.history.created:
+            table.key = self.history.keys[name] = self.history.created[boundary.seq]
+        elif boundary.definition is not None and name not in self.history.keys:
             # Another table than the wanted one, which gets the name later, if it does.
             table.key = self.history.keys[name] = key_of(boundary.definition)[0]
 
@@ -235,6 +237,9 @@ class Replay:
         lost = rows.alter(done, table.key)
         key = self.history.default if table.definition is None else key_of(table.definition)[0]
         table.numbered |= bool(len(rows)) and not done.added.keys().isdisjoint(key)
+        if boundary.rekeyed:
+            table.identify_by(() if table.numbered else key)
+            self.history.keys[boundary.name] = table.key
         if len(rows) and lost.intersection(table.key):
             _note(table, "key_converted", boundary)
         if len(rows) and lost:

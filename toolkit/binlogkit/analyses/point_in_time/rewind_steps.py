@@ -20,6 +20,7 @@ from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.constants import TableId
+from binlogkit.rows.resolve import key_of
 
 # What a statement on an otherwise unknown table may do to values that it does not name.
 _NOT_LOGGED = re.compile(r"\b(CONVERT|CHARACTER|CHARSET|COLLATE|PARTITION|UNION)\b", re.IGNORECASE)
@@ -126,6 +127,9 @@ def undo(fold: Fold, step: RewindStep) -> None:
     rows.restore(step.dropped)
     fold.key = tuple(old.get(column, column) for column in fold.key)
     fold.definition = boundary.before
+    key = () if boundary.before is None else key_of(boundary.before)[0]
+    if boundary.rekeyed and {field.name for field in step.dropped}.isdisjoint(key):
+        fold.identify_by(key)
 
 
 def stops_way(boundary: Boundary, *, cascades_logged: bool = False) -> bool:
