@@ -14,9 +14,8 @@ from binlogkit.analyses.point_in_time.chunk import Chunk, KeptPiece
 from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.defaults import with_defaults
 from binlogkit.analyses.point_in_time.findings import StateFindings
-from binlogkit.analyses.point_in_time.keyed import Applied, fold_keyed
+from binlogkit.analyses.point_in_time.keyed import Applied, fold_keyed, mark_rows
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
-from binlogkit.analyses.point_in_time.result import base_changes, state_table
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.unlogged import BREAKS, CONTRADICTIONS, Broken, difference_of
 from binlogkit.rows.schema import TableDefinition
@@ -105,15 +104,13 @@ class Fold:
         self.numbered = False
         self.findings.clear(_ROW_KINDS)
 
-    def identify_by(self, key: Sequence[str]) -> None:
-        """The rows have another key from here on."""
+    def identify_by(self, key: Sequence[str]) -> bool:
+        """Take another key for the rows; whether it is known and of one row each."""
         if self.key == tuple(key):
-            return
-        anew, deltas = Fold(key), self.settled().deltas
-        anew.begin(base_changes(state_table(self.settled(), None, self.key)))
-        self.key, self._rows = anew.key, anew.settled()
-        self._rows.deltas = deltas
-        self.findings.update(anew.findings)
+            return True
+        rows, self.key = self.settled(), tuple(key)
+        rows.unmark()
+        return not key or mark_rows(rows, key)
 
     def _take(self, piece: KeptPiece) -> None:
         if self._pieces and self._pieces[-1].fields != piece.fields:

@@ -113,6 +113,17 @@ def _completed(
     return now, complete
 
 
+def mark_rows(rows: Rows, key: Sequence[str]) -> bool:
+    """Identify rows by other columns; whether they are known, and different in each row."""
+    if not len(rows):
+        return True
+    cells = [rows.table[name] for name in key if name in rows.fields]
+    stored = any("bytes" in parts_of(one) for one in cells)
+    parts, whole = _read(cells, np.ones(len(rows), bool), stored)
+    rows.mark(parts)
+    return len(cells) == len(key) and bool(whole.all()) and len({*codes(parts)}) == len(rows)
+
+
 @dataclass(slots=True)
 class Applied:
     """What was met when changes were applied.

@@ -238,7 +238,8 @@ class Replay:
         key = self.history.default if table.definition is None else key_of(table.definition)[0]
         table.numbered |= bool(len(rows)) and not done.added.keys().isdisjoint(key)
         if boundary.rekeyed:
-            table.identify_by(() if table.numbered else key)
+            if not table.identify_by(() if table.numbered else key):
+                _note(table, "key_converted", boundary)
             self.history.keys[boundary.name] = table.key
         if len(rows) and lost.intersection(table.key):
             _note(table, "key_converted", boundary)

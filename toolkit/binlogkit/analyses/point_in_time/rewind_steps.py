@@ -129,7 +129,8 @@ def undo(fold: Fold, step: RewindStep) -> None:
     fold.definition = boundary.before
     key = () if boundary.before is None else key_of(boundary.before)[0]
     if boundary.rekeyed and {field.name for field in step.dropped}.isdisjoint(key):
-        fold.identify_by(key)
+        if not fold.identify_by(key):
+            fold.findings.add("key_converted", boundary.file, boundary.pos)
 
 
 def stops_way(boundary: Boundary, *, cascades_logged: bool = False) -> bool:

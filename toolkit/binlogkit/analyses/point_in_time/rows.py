@@ -89,6 +89,22 @@ class Rows:
             cells = cells.append_column(f"{_KEY}{i}", part)
         return cells.append_column(ORDER, pa.array(order))
 
+    def unmark(self) -> None:
+        """Forget by which values changes identify the rows."""
+        if not len(self):
+            return
+        marks = [n for n in self.table.column_names if n.startswith(_KEY) or n == WRITTEN]
+        self.table = self.table.drop_columns(marks)
+        number = pa.array(np.argsort(np.argsort(self.hidden(ORDER))))
+        self._set(ORDER, number)
+        self._set(WRITTEN, number)
+
+    def mark(self, parts: Sequence[Any]) -> None:
+        """Identify the rows by these values."""
+        self.table = self.table.drop_columns([WRITTEN])
+        for i, part in enumerate(parts):
+            self._set(f"{_KEY}{i}", part)
+
     def declare(self, fields: Iterable[pa.Field]) -> None:
         """Take the columns of the next changes, and their types."""
         for field in fields:
