@@ -128,9 +128,9 @@ def undo(fold: Fold, step: RewindStep) -> None:
     fold.key = tuple(old.get(column, column) for column in fold.key)
     fold.definition = boundary.before
     key = () if boundary.before is None else key_of(boundary.before)[0]
-    if boundary.rekeyed and {field.name for field in step.dropped}.isdisjoint(key):
-        if not fold.identify_by(key):
-            fold.findings.add("key_converted", boundary.file, boundary.pos)
+    there = {field.name for field in step.dropped}.isdisjoint(key)
+    if boundary.rekeyed and there and not fold.identify_by(key):
+        fold.findings.add("key_converted", boundary.file, boundary.pos)
 
 
 def stops_way(boundary: Boundary, *, cascades_logged: bool = False) -> bool:
