@@ -47,8 +47,8 @@ class Candidates:
     table's versions.
     """
 
-    def __init__(self, given: Any, tracked: set[str] | None = None, most: int = _MOST) -> None:
-        self._given, self._most = given, most
+    def __init__(self, given: Any, tracked: set[str] | None = None) -> None:
+        self._given = given
         self.tracked, self._anew = tracked, tracked is not None
         self.asked: dict[str, None] = {}
         self.complete = True
@@ -83,10 +83,11 @@ class Candidates:
         if kept.batch.num_rows:
             self._kept.append(kept)
             self._bytes += batch.nbytes
-        if self.tracked is None and self._bytes > self._most:
+        if self.tracked is None and self._bytes > _MOST:
             self.tracked = linked(_pairs(self._moves), self.asked)
             keys = pa.array(sorted(self.tracked), pa.string())
-            self._kept = [found.of(keys) for found in self._kept]
+            own = (found.of(keys) for found in self._kept)
+            self._kept = [found for found in own if found.batch.num_rows]
 
     def _follow(self, tracked: set[str], moves: KeptChanges) -> None:
         for was, now in _pairs([moves]):
