@@ -84,7 +84,7 @@ def _arrival(case: Case, landing: Landing) -> Arrival:
     for table in tables:
         name = parse_table_name(table)
         own = name.db or "", name.table
-        mine = landing.batches(landing.ordered([own], whole=True))
+        mine = [*landing.passing([own], whole=True)]
         with warnings.catch_warnings():  # of tables that statements logged as text changed, too
             warnings.simplefilter("ignore", UnmetWarning)
             read = [one.batch for one in log.batches(table=table)]

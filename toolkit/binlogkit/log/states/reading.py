@@ -89,9 +89,15 @@ class RowSource(Source):
         """The boundaries as a frame, numbered as :attr:`boundaries` are."""
 
     @abstractmethod
-    def unlogged(self, gaps: Sequence[Gap]) -> list[Contradiction]:
+    def unlogged(
+        self, gaps: Sequence[Gap], own: Sequence[pa.RecordBatch] | None = None
+    ) -> list[Contradiction]:
         """What the rows that were read last show to be changed outside the log, unless ``gaps``
-        explain it."""
+        explain it.
+
+        ``own``: all changes of the rows that are asked for, if they are known: what others show
+        need not be in the answer.
+        """
 
 
 class StateReading(RowSource):
@@ -173,7 +179,11 @@ class StateReading(RowSource):
         """See :class:`RowSource`."""
         return self.history.table()
 
-    def unlogged(self, gaps: Sequence[Gap]) -> list[Contradiction]:
+    def unlogged(
+        self,
+        gaps: Sequence[Gap],
+        own: Sequence[pa.RecordBatch] | None = None,  # noqa: ARG002
+    ) -> list[Contradiction]:
         """See :class:`RowSource`."""
         from binlogkit.log.states.images.contradictions import unlogged
 

@@ -1,6 +1,6 @@
 """What an audit counts of a landing: the changes of its tables without their images.
 
-They are read file by file. What the ledger's transactions changed besides (they were rolled back,
+They are read part by part. What the ledger's transactions changed besides (they were rolled back,
 or their rows are not in the tables) is counted by the ledger: a row for each transaction, table and
 operation, at the place and time of the transaction.
 """
@@ -22,7 +22,8 @@ from binlogkit.frames.schema import batch_schema
 from binlogkit.log.index.transactions import joined_changes
 from binlogkit.rows.window import SEQ_SHIFT
 from binlogkit.spark.landing.numbering import BEFORE, of_files
-from binlogkit.spark.landing.reading import files, folders, read_file
+from binlogkit.spark.landing.passing import Folders, Passing
+from binlogkit.spark.landing.reading import folders
 from binlogkit.spark.landing.restored import Restored
 
 if TYPE_CHECKING:
@@ -55,17 +56,18 @@ def activity(ledger: Ledger, transactions: pa.Table) -> pa.Table:
 
 
 def _landed(ledger: Ledger, name: TableId) -> Iterator[pa.RecordBatch]:
-    """The changes in a table's files, with no columns but those that some cell lacks."""
-    for folder in folders(ledger.out, name):
-        schema, found = files(folder)
-        own = pa.schema([one for one in schema if one.name in _OWN])
-        for file in found:
-            rows = read_file(file, own)
-            odd = pc.unique(pc.struct_field(pc.list_flatten(rows["_cells"]), "column")).to_pylist()
-            columns = [pa.field(own_name(one), pa.null()) for one in odd]
-            one = Restored(name, rows, [], ledger.numbering, ledger.masks)
+    """The changes of a table, with no columns but those that some cell lacks."""
+    there: Folders = [(folder, []) for folder in folders(ledger.out, name)]
+    for step in Passing(ledger, {name: there}, _without_values).steps({name}):
+        for one in step.pop(name):
+            columns = [pa.field(own_name(column), pa.null()) for column in one.odd]
             made = one.table(_events(one), batch_schema(columns))
             yield from made.combine_chunks().to_batches()
+
+
+def _without_values(schema: pa.Schema) -> pa.Schema:
+    """The columns that all tables have."""
+    return pa.schema([one for one in schema if one.name in _OWN])
 
 
 def _events(rows: Restored) -> np.ndarray[Any, Any]:

@@ -46,6 +46,7 @@ from binlogkit.spark.landing.kept import KeptTable
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import Merge, known_of, merge_here, write_anew
 from binlogkit.spark.landing.own_rows import Held, OwnRows
+from binlogkit.spark.landing.passing import batches
 from binlogkit.spark.landing.reading import Within, folders, read, schema_of
 from binlogkit.spark.landing.restored import Ordered, Restored
 from binlogkit.spark.landing.restoring import Landing
@@ -206,7 +207,7 @@ class Now:
         def changes(names: Iterable[TableId], _: object) -> list[pa.RecordBatch]:
             rows = self._landing.ordered(names, whole=True)
             taken.extend(one for several in rows.values() for one in several)
-            return self._landing.batches(rows)
+            return [*batches(self.ledger, rows)]
 
         table = written_table_name(*name)
         state = LandedStates(self.ledger, changes, [table], [None]).state()

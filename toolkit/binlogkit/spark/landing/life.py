@@ -44,7 +44,6 @@ class _LandedRows(RowSource):
         self, ledger: Ledger, read: Read, states: LandedStates, transactions: pa.Table
     ) -> None:
         self._ledger, self._read, self._states = ledger, read, states
-        self._shown: list[Contradiction] | None = None
         self.assumes = states.assumes
         self.history, self.given = ledger.history, ledger.given
         self.transactions, self.boundaries = transactions, ledger.boundaries
@@ -62,8 +61,6 @@ class _LandedRows(RowSource):
         ledger = self._ledger
         ledger.refuse_waiting(names)
         there = [name for name in names if ledger.has(name)]
-        if self._shown is None:
-            self._shown = self._states.shown() if ledger.has(self._states.name) else []
         found: dict[str, Supposition] = {}
         for batch in self._read(there):
             name = batch["db"][0].as_py(), batch["table"][0].as_py()
@@ -76,6 +73,10 @@ class _LandedRows(RowSource):
         """See :class:`RowSource`."""
         return happened_to_tables(self._ledger)
 
-    def unlogged(self, gaps: Sequence[Gap]) -> list[Contradiction]:  # noqa: ARG002
+    def unlogged(
+        self,
+        gaps: Sequence[Gap],  # noqa: ARG002
+        own: Sequence[pa.RecordBatch] | None = None,
+    ) -> list[Contradiction]:
         """See :class:`RowSource`."""
-        return self._shown or []
+        return self._states.shown(own) if self._ledger.has(self._states.name) else []

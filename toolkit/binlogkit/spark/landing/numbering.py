@@ -54,11 +54,11 @@ class Numbering:
 
     def transactions(self, files: Integers, pos: Integers) -> Integers:
         """The transactions that hold events, as places in the columns, -1 for none."""
-        at = self._begun(files, pos) - 1
+        at = self.begun(files, pos) - 1
         inside = (at >= self.edges[files]) & (pos < np.append(self.ends, 0)[at])
         return np.where(inside, at, BEFORE)
 
-    def _begun(self, files: Integers, pos: Integers) -> Integers:
+    def begun(self, files: Integers, pos: Integers) -> Integers:
         """How many transactions begin at or before positions, those of earlier logs included."""
         found = np.zeros(len(pos), np.int64)
         order = np.argsort(files, kind="stable")
@@ -81,7 +81,7 @@ class Numbering:
         cuts = len(self.cuts)
         columns = [np.concatenate([self.cuts[:, i], places[i]]) for i in range(len(places))]
         order = np.lexsort(columns[::-1])
-        begun = self._begun(*columns[:2])  # before what happens at the same position
+        begun = self.begun(*columns[:2])  # before what happens at the same position
         stretch = np.cumsum(order < cuts) + begun[order]
         begins = np.flatnonzero(np.diff(stretch, prepend=-1))
         first = np.repeat(begins, np.diff(begins, append=len(order)))

@@ -59,13 +59,14 @@ def folders(out: LandingPath, name: tuple[str, str]) -> Iterator[LandingPath]:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One Parquet file of a landed table: its partition, and the range of its rows'
-    ``_commit_version``, (0, the largest) if not known."""
+    """One Parquet file of a landed table: its partition, the range of its rows'
+    ``_commit_version``, (0, the largest) if not known, and its bytes."""
 
     path: LandingPath
     partition: dict[str, Any]
     first: int
     last: int
+    size: int = 0
 
 
 def files(folder: LandingPath) -> tuple[pa.Schema, list[File]]:
@@ -75,9 +76,11 @@ def files(folder: LandingPath) -> tuple[pa.Schema, list[File]]:
     found = []
     for action in pa.table(table.get_add_actions(flatten=False)).to_pylist():
         low, high = ((action.get(end) or {}).get(BOUNDED) for end in ("min", "max"))
-        bounds = (0, _LARGEST) if low is None or high is None else (low, high)
+        if low is None or high is None:
+            low, high = 0, _LARGEST
         path = file_of(folder, action["path"])
-        found.append(File(path, action.get("partition") or {}, *bounds))
+        partition = action.get("partition") or {}
+        found.append(File(path, partition, low, high, action["size_bytes"]))
     return pa.schema(table.schema()), sorted(found, key=attrgetter("first", "last", "path"))
 
 
@@ -132,12 +135,38 @@ def read(
 
 def read_file(file: File, schema: pa.Schema) -> pa.Table:
     """The rows of a file in the schema of its folder, or in some columns of that."""
-    with file.path.asked():  # it may have been deleted since
-        source = file.path.source()
-        names = {*pq.read_schema(source).names}.intersection(schema.names)
-        rows = pq.read_table(
-            source, columns=[*names], partitioning=None, read_dictionary=[*_ALIKE]
-        )  # fmt: skip
+    return OpenFile(file).rows(schema)
+
+
+class OpenFile:
+    """A file that is read in parts; ``groups``: how many rows each of its row groups has."""
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        with file.path.asked():  # it may have been deleted since
+            source = file.path.source()
+            metadata = pq.read_metadata(source)
+            self._names = {*metadata.schema.to_arrow_schema().names}
+            self._parquet = pq.ParquetFile(
+                source,
+                metadata=metadata,
+                read_dictionary=[name for name in _ALIKE if name in self._names],
+            )
+        self.groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+
+    def rows(self, schema: pa.Schema, group: int | None = None) -> pa.Table:
+        """The rows of a row group, of all if None; see :func:`read_file`."""
+        names = [*self._names.intersection(schema.names)]
+        with self.file.path.asked():
+            if group is None:
+                rows = self._parquet.read(names)
+            else:
+                rows = self._parquet.read_row_group(group, names)
+        return _fitted(self.file, rows, schema)
+
+
+def _fitted(file: File, rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows of a file in the schema of its folder."""
     for name in file.partition.keys() & schema.names:
         value = pa.scalar(file.partition[name], schema.field(name).type)
         rows = rows.append_column(name, pa.repeat(value, len(rows)))

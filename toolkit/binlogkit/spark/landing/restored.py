@@ -72,6 +72,13 @@ class Restored:
         own = {name: self._rows[name].take(starts) for name in PLACES}
         return places_of(own, self._numbering.files)
 
+    @property
+    def odd(self) -> list[str]:
+        """The columns of which ``_cells`` tells something."""
+        told = pc.struct_field(pc.list_flatten(self._rows["_cells"]), "column")
+        names: list[str] = pc.unique(told).to_pylist()
+        return names
+
     def left(self, chosen: np.ndarray[Any, Any]) -> pa.Table:
         """The flat rows of changes, in order: for each the row that it left, else the one that it
         deleted."""

@@ -15,14 +15,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError, UnmetWarning, UsageError, printable
 from binlogkit.frames.layouts import empty_batch
-from binlogkit.frames.log_order import in_log_order
 from binlogkit.log.filter_warnings import tables_not_met
 from binlogkit.log.index.transactions import joined_transactions
 from binlogkit.rows.filter_args import AtArg, FilterArgs, place_in
@@ -30,7 +28,8 @@ from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.schema import TableSchema
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.ledger import Ledger
-from binlogkit.spark.landing.reading import folders, read, schema_of
+from binlogkit.spark.landing.passing import Passing, numbered
+from binlogkit.spark.landing.reading import folders, lean, read, schema_of
 from binlogkit.spark.landing.restored import Ordered, Restored
 from binlogkit.spark.landing.shape import Generations, landed_name, landed_schema, types_of
 from binlogkit.spark.landing.states import Changes, LandedStates
@@ -108,9 +107,10 @@ class Landing:
     ) -> Undo:
         """Plans that undo the chosen changes, as ``log.undo()`` makes them.
 
-        The changes of all tables that the filters name, and of those that foreign keys join with
-        them, are held in memory. Tables of them that did not land are a gap. Errors: those of
-        ``log.undo()`` and of :meth:`state`; SchemaError: columns of such a table are masked.
+        The chosen changes are held in memory; those of all tables that the filters name, and of
+        those that foreign keys join with them, are read file by file. Tables of them that did not
+        land are a gap. Errors: those of ``log.undo()`` and of :meth:`state`; SchemaError: columns
+        of such a table are masked.
         """
         from binlogkit.log.undoing.undo import undo_from
 
@@ -140,7 +140,7 @@ class Landing:
 
         return LandedSource(
             self.ledger,
-            lambda names: self.batches(self.ordered(names, whole=True)),
+            lambda names: self.passing(names, whole=True),
             self.transactions,
             self.wanted(**filters),
             filters,
@@ -179,7 +179,7 @@ class Landing:
         UsageError: no log has that name.
         """
         landing = self.concerning(table, at)
-        return LandedStates(landing.ledger, landing.whole(), [table], [at]).state()
+        return LandedStates(landing.ledger, landing.lean(), [table], [at]).state()
 
     def diff(self, table: str, a: AtArg, b: AtArg = None) -> TableDifference:
         """What differs in a table between two positions, as ``log.diff()`` gives it; ``b``: the end
@@ -188,7 +188,7 @@ class Landing:
         Errors: those of :meth:`state`.
         """
         landing = self.concerning(table, a, b)
-        return LandedStates(landing.ledger, landing.whole(), [table], [a, b]).difference()
+        return LandedStates(landing.ledger, landing.lean(), [table], [a, b]).difference()
 
     def life(self, table: str, key: Any, *, key_columns: Sequence[str] | None = None) -> RowLife:
         """One row's life, as ``log.life()`` gives it: its changes and the table's DDL between them.
@@ -199,8 +199,8 @@ class Landing:
 
         return landed_life(
             self.ledger,
-            lambda names: self.batches(self.ordered(names, whole=True)),
-            LandedStates(self.ledger, self.whole(), [table], [None]),
+            lambda names: self.passing(names, whole=True),
+            LandedStates(self.ledger, self.lean(), [table], [None]),
             self.transactions(),
             table=table,
             value=key,
@@ -216,37 +216,22 @@ class Landing:
         found.ledger = ledger.concerning(landed_name(table), files)
         return found
 
-    def whole(self) -> Changes:
-        """The changes of tables, each time the same ones read once."""
-        taken = cache(lambda names: self.batches(self.ordered(names)))
-        return lambda names, _: taken(tuple(names))
+    def passing(self, names: Iterable[TableId], *, whole: bool = False) -> Passing:
+        """The changes of tables as they pass; ``whole``: with all columns."""
+        own = {name: self.folders(name) for name in names}
+        return Passing(self.ledger, own, (lambda schema: schema) if whole else lean)
 
-    def batches(self, rows: Mapping[TableId, list[Ordered]]) -> list[pa.RecordBatch]:
-        """Changes from rows that were read (:meth:`ordered`), table by table in log order, each
-        batch with the columns that the table had then."""
-        found = []
-        for name, several in rows.items():
-            own = [b for b in self.ledger.boundaries if b.concerns(name)]
-            made = [b for one, seqs in several for b in one.batches(seqs, own) if b.num_rows]
-            found += [batch for _, batch in in_log_order(made)]
-        return found
+    def lean(self) -> Changes:
+        """The changes of tables as states need them, each time the same ones."""
+        taken = cache(self.passing)
+        return lambda names, _: taken(tuple(names))
 
     def ordered(
         self, names: Iterable[TableId], *, whole: bool = False
     ) -> dict[TableId, list[Ordered]]:
         """The rows of tables, numbered in one order, which boundaries share; ``whole``: all
         columns."""
-        restored = {name: self._restored(name, whole=whole) for name in names}
-        every = [one for several in restored.values() for one in several]
-        if not every:
-            return {}
-        file, pos, inner, row = zip(*(one.places for one in every), strict=True)
-        joined = (np.concatenate(file), np.concatenate(pos), np.concatenate(inner))
-        numbers = self.ledger.numbering.numbers((*joined, np.concatenate(row)))
-        ends = np.cumsum([len(one) for one in every])[:-1]
-        own = iter(np.split(numbers, ends))
-        self.ledger.check_expired()
-        return {name: [(one, next(own)) for one in several] for name, several in restored.items()}
+        return numbered(self.ledger, {name: self._restored(name, whole=whole) for name in names})
 
     def _restored(self, name: TableId, *, whole: bool) -> list[Restored]:
         """The rows of each folder of a table."""

@@ -84,7 +84,7 @@ def shared_state(
     """
     landing = landing.concerning(table, at)
     changes = partial(_changes, spark, landing)
-    states = LandedStates(landing.ledger, changes, [table], [at], here=landing.whole())
+    states = LandedStates(landing.ledger, changes, [table], [at], here=landing.lean())
     here, replayed = states.state(), states.shared[states.name]
     folded = replayed.folded
     assert folded is not None
@@ -230,7 +230,7 @@ class _Whole:
         landing = Landing(self.out)
         landing.ledger.last_expired = self.last_expired
         landing.ledger.concerned = self.concerned
-        yield from landing.batches(landing.ordered(self.names))
+        yield from landing.passing(self.names)
 
     def schema(self, landing: Landing) -> pa.Schema:
         """Of the last table's changes, if there are any."""

@@ -22,6 +22,8 @@ from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.shape import landed_name
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.log.states.bases.bases import Bases, Since
     from binlogkit.log.states.diff import TableDifference
@@ -99,20 +101,26 @@ class LandedStates(States):
         known = self._all_shown(wanted)
         return [one for one in known if not reach.holds(one.shown.file, one.shown.pos)]
 
-    def shown(self) -> list[Contradiction]:
-        """The changes of the table outside the logs that images show."""
-        return self._all_shown(self._wanted(self._points[0], written_table_name(*self.name)))
+    def shown(self, own: Sequence[pa.RecordBatch] | None = None) -> list[Contradiction]:
+        """The changes of the table outside the logs that images show; ``own``: all changes of the
+        rows that are asked for, else of all rows."""
+        wanted = self._wanted(self._points[0], written_table_name(*self.name))
+        return self._all_shown(wanted, own)
 
-    def _all_shown(self, wanted: Wanted) -> list[Contradiction]:
+    def _all_shown(
+        self, wanted: Wanted, own: Sequence[pa.RecordBatch] | None = None
+    ) -> list[Contradiction]:
         ledger = self._ledger
         names = [one for one in wanted.tables if ledger.has(one)]
         key = self._layout(wanted.table.name, self.reach(Point(ledger, {}))).key
         to_end = replace(wanted, table=replace(wanted.table, columns=None, key=key))
         replaying = self._replaying(to_end, None, compares=True)
-        broken = replaying.of(self._changes_of(names, None)).broken
+        alone = own if {*names} <= {*wanted.lineage} else None
+        broken = replaying.of(self._changes_of(names, None) if alone is None else alone).broken
         if not broken:
             return []
-        found = of_replay(self._here(names, None), broken, ledger.boundaries)
+        again = self._here(names, None) if alone is None else alone
+        found = of_replay(again, broken, ledger.boundaries)
         return list(unexplained(found, self._gaps))
 
     def _changes(self, names: Sequence[TableId]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,6 @@ from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.frames.fields.field import to_table
 from binlogkit.frames.fields.ledger import STATEMENT
-from binlogkit.frames.schema import table_of
 from binlogkit.log.undoing.source import UndoSource, transactions_of
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters, written_table_name
@@ -32,18 +30,18 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.codes import Flags, Integers
     from binlogkit.log.states.point import Point
     from binlogkit.spark.landing.ledger import Ledger
-    from binlogkit.spark.landing.life import Read
+    from binlogkit.spark.landing.passing import Passing
 
 
 _ERASED = "No row that was erased from this landing depended on the chosen changes, or was of them."
 
 
 class LandedSource(UndoSource):
-    """A landing. The changes of all tables that filters want, and of those that foreign keys join
-    with them, are read once, as a whole.
+    """A landing. It holds the changes that filters want; those of their tables, and of tables that
+    foreign keys join with them, pass each time that they are asked for.
 
-    ``read``: gives the changes of tables with all of their columns; ``transactions``: gives those
-    that filters want; ``asked``: the ``filters``.
+    ``passing``: gives the changes of tables with all of their columns; ``transactions``: gives
+    those that filters want; ``asked``: the ``filters``.
 
     Errors: InputError: such a table waits or has not landed; SchemaError: its columns are masked;
     UsageError, of filters.
@@ -52,7 +50,7 @@ class LandedSource(UndoSource):
     def __init__(
         self,
         ledger: Ledger,
-        read: Read,
+        passing: Callable[[Sequence[TableId]], Passing],
         transactions: Callable[..., pa.Table],
         asked: Filters,
         filters: FilterArgs,
@@ -71,11 +69,9 @@ class LandedSource(UndoSource):
         joined = self._joined(names)
         self._check(joined)
         there = sorted(name for name in joined if ledger.has(name))
-        self._read: dict[TableId, list[pa.RecordBatch]] = {name: [] for name in there}
-        for batch in read(there):
-            self._read[table_of(batch)].append(batch)
+        self._there, self._passing = frozenset(there), passing(there)
         self.transactions, self.statements = ledger.transactions, to_table([], STATEMENT)
-        self._choose(transactions, filters)
+        self._choose(transactions, filters, names)
         self._of_one_history()
         versions = (file.server_version or "" for file in ledger.file_facts)
         self.version = max(versions, key=version_tuple, default="")
@@ -89,8 +85,12 @@ class LandedSource(UndoSource):
 
     def of_tables(self, tables: Collection[TableId] | None) -> Iterator[pa.RecordBatch]:
         """See :class:`UndoSource`."""
-        names = self._read if tables is None else tables
-        yield from chain.from_iterable(self._read.get(name, ()) for name in names)
+        yield from self._of(tables)
+
+    def _of(self, tables: Collection[TableId] | None) -> Iterable[pa.RecordBatch]:
+        """The same, to be read again and again."""
+        names = self._there if tables is None else self._there.intersection(tables)
+        return self._passing.of(names)
 
     def states(
         self, names: Iterable[TableId], points: Sequence[Point], before: Before | None = None
@@ -98,7 +98,7 @@ class LandedSource(UndoSource):
         """See :class:`UndoSource`."""
         return LandedStates(
             self._ledger,
-            lambda tables, _: [*self.of_tables(tables)],
+            lambda tables, _: self._of(tables),
             [written_table_name(*name) for name in names],
             points,
             keep_cascaded=True,
@@ -128,12 +128,17 @@ class LandedSource(UndoSource):
     def _not_landed(self, names: Iterable[TableId]) -> Iterator[Gap]:
         """The tables whose changes are in the logs alone."""
         for name in sorted(names):
-            if name in self._ledger.met and name not in self._read:
+            if name in self._ledger.met and name not in self._there:
                 text = f"changes of {written_table_name(*name)} are in the logs, and did not land"
                 yield Gap("not_landed", self._ledger.files[0], None, LAST, None, text)
 
-    def _choose(self, transactions: Callable[..., pa.Table], filters: FilterArgs) -> None:
-        """The changes that filters want, and what happened to tables."""
+    def _choose(
+        self,
+        transactions: Callable[..., pa.Table],
+        filters: FilterArgs,
+        names: Collection[TableId],
+    ) -> None:
+        """The changes that filters want, which are of these tables, and what happened to tables."""
         asked = {name: value for name, value in filters.items() if value not in (None, ())}
         asked.pop("where", None)
         every = transactions() if asked else self.transactions
@@ -141,16 +146,16 @@ class LandedSource(UndoSource):
         self.happened = happened_to_tables(self._ledger)
         numbers = np.asarray(self.happened["tx"].fill_null(-1))
         happened = self.happened.filter(chosen.of(self.happened, numbers))
-        changes = [*self._wanted(chosen, self.of_tables(None))]
+        wanted = self._wanted(chosen, self.of_tables(names))
         if self.by_transaction:
-            touched = {tx for batch in changes for tx in batch["tx"].unique().to_pylist()}
+            touched = {tx for batch in wanted for tx in batch["tx"].unique().to_pylist()}
             whole = transactions_of(touched, happened, self.boundaries, self.asked)
             self.happened = self.happened.filter(pc.is_in(self.happened["tx"], whole))
             read = self.of_tables(None)
-            changes = [batch.filter(pc.is_in(batch["tx"], whole)) for batch in read]
+            wanted = (batch.filter(pc.is_in(batch["tx"], whole)) for batch in read)
         else:
             self.happened = happened
-        self.changes = [batch for batch in changes if batch.num_rows]
+        self.changes = [batch for batch in wanted if batch.num_rows]
 
     def _wanted(
         self, chosen: Chosen, batches: Iterable[pa.RecordBatch]

@@ -147,12 +147,12 @@ def unexplained(found: Iterable[Contradiction], gaps: Sequence[Gap]) -> Iterator
 
 
 def of_replay(
-    batches: Sequence[pa.RecordBatch], broken: Sequence[Broken], boundaries: Iterable[Boundary]
+    batches: Iterable[pa.RecordBatch], broken: Sequence[Broken], boundaries: Iterable[Boundary]
 ) -> Iterator[Contradiction]:
     """The contradictions of a replay, which follows cascades itself.
 
-    ``batches``: its changes, each of one table, in log order per table; ``boundaries``: what
-    happened to the tables.
+    ``batches``: its changes, each of one table, in log order per table, twice the same;
+    ``boundaries``: what happened to the tables.
     """
     kinds = {seq: (kind, key) for seq, kind, key in broken}
     emptied = [(b.name, ChangePlace(b.file, b.pos, b.seq, None)) for b in boundaries if b.empties]

@@ -217,12 +217,16 @@ class Looking:
         from binlogkit.log.states.life.reading import Candidates
 
         gathered = self._gathered(identity, Candidates(self._value))
+        if not gathered.complete:
+            tracked = gathered.keys_tracked(self._numbers, self._undone)
+            gathered = self._gathered(identity, Candidates(self._value, tracked))
         self._gaps = self._reading.gaps
-        self._contradictions = self._reading.unlogged(self._gaps)
-        if gathered.complete:
-            return gathered
         tracked = gathered.keys_tracked(self._numbers, self._undone)
-        return self._gathered(identity, Candidates(self._value, tracked))
+        own = gathered.found(tracked, self._numbers, self._undone)
+        same = self._columns is None  # else rows are known by another key than the table's
+        known = [kept.batch for kept in own] if same else None
+        self._contradictions = self._reading.unlogged(self._gaps, known)
+        return gathered
 
     def _gathered(self, identity: Identity, found: Candidates) -> Candidates:
         from binlogkit.analyses.point_in_time.batches import pieces
