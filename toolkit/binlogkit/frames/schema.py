@@ -147,7 +147,8 @@ def shared_key(schemas: Sequence[pa.Schema]) -> tuple[str, ...]:
 
 def with_key(schema: pa.Schema, key: Sequence[str]) -> pa.Schema:
     """The schema with another key."""
-    return schema.with_metadata({**schema.metadata, b"binlogkit:key": json.dumps(key).encode()})
+    metadata = schema.metadata or {}
+    return schema.with_metadata({**metadata, b"binlogkit:key": json.dumps(key).encode()})
 
 
 def table_of(batch: pa.RecordBatch) -> TableId:

@@ -196,6 +196,14 @@ class TableDefinition:
     expression_keys: tuple[tuple[str, ...], ...] = ()
 
     @property
+    def uniques(self) -> list[tuple[tuple[str, ...], tuple[int | None, ...]]]:
+        """The columns of the primary key, if there is one, and of each unique key, with how much of
+        each counts: characters, bytes; None for all."""
+        partial = dict(self.partial_keys)
+        keys = enumerate([self.primary_key, *self.unique_keys], -1)
+        return [(names, partial.get(at, (None,) * len(names))) for at, names in keys if names]
+
+    @property
     def cascades(self) -> tuple[str, ...]:
         """The tables whose changes reach this one by a foreign key's CASCADE or SET NULL (in no
         log up to 9.5), as ``db.table``."""

@@ -69,13 +69,14 @@ class Boundary:
         return {old.lower(): new for old, new in done.items()}
 
     @property
-    def rekeyed(self) -> bool:
-        """Whether an ALTER TABLE gave the table another key, as far as definitions are known."""
+    def replaced_key(self) -> tuple[str, ...] | None:
+        """The key before an ALTER TABLE that gave the table another; None without one, or if the
+        definitions are not known."""
         if self.alteration is None or self.before is None or self.definition is None:
-            return False
-        names = self.renamed
-        old = [names.get(name.lower(), name) for name in key_of(self.before)[0]]
-        return [*map(str.lower, old)] != [*map(str.lower, key_of(self.definition)[0])]
+            return None
+        key, names = key_of(self.before)[0], self.renamed
+        old = [names.get(name.lower(), name).lower() for name in key]
+        return None if old == [*map(str.lower, key_of(self.definition)[0])] else key
 
     @property
     def moves_rows(self) -> bool:
@@ -245,8 +246,8 @@ class KeyNames:
                 keys[boundary.name] = keys.pop(boundary.new_name)
             elif boundary.name in keys and boundary.action == "create":
                 created[boundary.seq] = keys[boundary.name]
-            elif boundary.name in keys and boundary.rekeyed and boundary.before is not None:
-                keys[boundary.name] = key_of(boundary.before)[0]
+            elif boundary.name in keys and (replaced := boundary.replaced_key) is not None:
+                keys[boundary.name] = replaced
             elif boundary.alteration is not None and boundary.name in keys:
                 done, after = boundary.alteration, keys[boundary.name]
                 old = {new: name for name, new in done.renamed.items()}

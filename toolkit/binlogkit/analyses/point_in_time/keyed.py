@@ -121,7 +121,9 @@ def mark_rows(rows: Rows, key: Sequence[str]) -> bool:
     stored = any("bytes" in parts_of(one) for one in cells)
     parts, whole = _read(cells, np.ones(len(rows), bool), stored)
     rows.mark(parts)
-    return len(cells) == len(key) and bool(whole.all()) and len({*codes(parts)}) == len(rows)
+    return (
+        len(cells) == len(key) and bool(whole.all()) and np.unique(codes(parts)).size == len(rows)
+    )
 
 
 @dataclass(slots=True)

@@ -237,7 +237,7 @@ class Replay:
         lost = rows.alter(done, table.key)
         key = self.history.default if table.definition is None else key_of(table.definition)[0]
         table.numbered |= bool(len(rows)) and not done.added.keys().isdisjoint(key)
-        if boundary.rekeyed:
+        if boundary.replaced_key is not None:
             if not table.identify_by(() if table.numbered else key):
                 _note(table, "key_converted", boundary)
             self.history.keys[boundary.name] = table.key

@@ -20,7 +20,6 @@ from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.constants import TableId
-from binlogkit.rows.resolve import key_of
 
 # What a statement on an otherwise unknown table may do to values that it does not name.
 _NOT_LOGGED = re.compile(r"\b(CONVERT|CHARACTER|CHARSET|COLLATE|PARTITION|UNION)\b", re.IGNORECASE)
@@ -127,9 +126,8 @@ def undo(fold: Fold, step: RewindStep) -> None:
     rows.restore(step.dropped)
     fold.key = tuple(old.get(column, column) for column in fold.key)
     fold.definition = boundary.before
-    key = () if boundary.before is None else key_of(boundary.before)[0]
-    there = {field.name for field in step.dropped}.isdisjoint(key)
-    if boundary.rekeyed and there and not fold.identify_by(key):
+    key, dropped = boundary.replaced_key, {field.name for field in step.dropped}
+    if key is not None and dropped.isdisjoint(key) and not fold.identify_by(key):
         fold.findings.add("key_converted", boundary.file, boundary.pos)
 
 

@@ -104,8 +104,10 @@ def _minds(boundary: Boundary, inputs: ReplayInputs, first: int) -> bool:
     if boundary.conditional:  # it says something about a table without rows
         return boundary.seq >= first
     done = boundary.alteration
-    if done is None or boundary.rekeyed:
-        return boundary.rekeyed
+    if done is None:
+        return False
+    if boundary.replaced_key is not None:
+        return True
     changed = {*done.renamed, *done.renamed.values(), *done.dropped, *done.changed, *done.lost}
     return not changed.union(done.added).isdisjoint(inputs.key)
 

@@ -6,7 +6,6 @@ be written or compared any more; the reasons say where that happened.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from binlogkit.analyses.point_in_time.conversion import LOST, same
 from binlogkit.analyses.point_in_time.defaults import added_value
 from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.constants import TableId
-from binlogkit.frames.schema import table_of
+from binlogkit.frames.schema import key_columns, table_of, with_key
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 
 _SEQ = attrgetter("seq")
@@ -193,15 +192,13 @@ def with_columns(batch: pa.RecordBatch, names: Mapping[str, str]) -> pa.RecordBa
     schema, columns = batch.schema, batch.schema.field("after").type.names
     if len({names.get(column, column) for column in columns}) < len(columns) or not names:
         return batch
-    metadata = dict(schema.metadata or {})
-    if b"binlogkit:key" in metadata:
-        key = [names.get(c, c) for c in json.loads(metadata[b"binlogkit:key"])]
-        metadata[b"binlogkit:key"] = json.dumps(key).encode()
+    if key := key_columns(schema):
+        schema = with_key(schema, [names.get(column, column) for column in key])
     for image in _IMAGES:
         at = schema.get_field_index(image)
         renamed = _image(batch.column(at), names)
         batch = batch.set_column(at, schema.field(at).with_type(renamed.type), renamed)
-    return batch.replace_schema_metadata(metadata)
+    return batch.replace_schema_metadata(schema.metadata)
 
 
 def _image(image: Any, renamed: Mapping[str, str]) -> pa.StructArray:

@@ -74,9 +74,8 @@ class Facts:
         now = fate.definition
         if now is None:
             return () if fate.unkeyed else self.key
-        partial = {place for place, _ in now.partial_keys}
-        keys = enumerate([now.primary_key, *now.unique_keys], -1)
-        unique = [{*map(str.lower, key)} for place, key in keys if key and place not in partial]
+        whole = (key for key, lengths in now.uniques if not any(lengths))
+        unique = [{*map(str.lower, key)} for key in whole]
         own = {*map(str.lower, self.key)}
         if not own or any(key <= own for key in unique):
             return self.key

@@ -52,9 +52,7 @@ def unique_since(boundaries: Iterable[Boundary], first: int) -> dict[TableId, di
 
 def _uniques(definition: TableDefinition) -> list[Unique]:
     """Those in which no other table's statements change values."""
-    partial = dict(definition.partial_keys)
-    keys = enumerate([definition.primary_key, *definition.unique_keys], -1)
-    found = [(names, partial.get(place, (None,) * len(names))) for place, names in keys if names]
+    found = definition.uniques
     found += [(read, (None,) * len(read)) for read in definition.expression_keys if read]
     follow = {column for key in definition.foreign if key.cascades for column in key.columns}
     return [key for key in found if follow.isdisjoint(key[0])]

@@ -3,7 +3,6 @@ took."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from binlogkit.constants import TableId
-from binlogkit.frames.schema import table_of
+from binlogkit.frames.schema import table_of, with_key
 from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.schema import ForeignKey, TableDefinition
@@ -276,7 +275,7 @@ def _changes(
         columns["after"] = after["values"].combine_chunks()
         columns["after_state"] = after["value_state"].combine_chunks()
     batch = pa.RecordBatch.from_pydict(columns)
-    return batch.cast(pa.schema(list(batch.schema), {"binlogkit:key": json.dumps(key)}))
+    return batch.cast(with_key(batch.schema, key))
 
 
 def _doubts(state: TableState) -> set[str]:

@@ -86,14 +86,8 @@ class TableChanges:
     def uniques(self) -> list[tuple[tuple[str, ...], tuple[int | None, ...]]]:
         """The primary and unique keys that it has or had, and how much of each column counts:
         characters, bytes; None for all."""
-        found = dict[tuple[tuple[str, ...], tuple[int | None, ...]], None]()
-        found[self.key, (None,) * len(self.key)] = None
-        for definition in self.definitions:
-            partial = dict(definition.partial_keys)
-            for place, names in enumerate([definition.primary_key, *definition.unique_keys], -1):
-                key = tuple(names)
-                found[key, partial.get(place, (None,) * len(key))] = None
-        return [one for one in found if one[0]]
+        own = [(self.key, (None,) * len(self.key))] if self.key else []
+        return list(dict.fromkeys([*own, *(key for d in self.definitions for key in d.uniques)]))
 
     @property
     def expressions(self) -> list[tuple[str, ...]]:

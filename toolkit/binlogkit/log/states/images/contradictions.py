@@ -5,7 +5,6 @@ Tables whose images contradict the log (checks.py) are read again, and values ar
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -21,6 +20,7 @@ from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.records import cell_values, struct_records
+from binlogkit.frames.schema import key_columns
 from binlogkit.log.states.images.checks import ChangePlace, Checked, ImageChecks, SourceTable
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.reading import Reading
@@ -247,8 +247,7 @@ class _Again:
         was, now = (digests(batch, side)[:, 0] for side in range(2))
         rows = np.flatnonzero(counts & (np.isin(was, self._keys) | np.isin(now, self._keys)))
         if len(rows):
-            key = json.loads(batch.schema.metadata[b"binlogkit:key"])
-            self.take(batch, key, was, now, rows)
+            self.take(batch, key_columns(batch.schema), was, now, rows)
 
     def take(
         self, batch: pa.RecordBatch, key: Sequence[str], was: Digests, now: Digests, rows: Integers
