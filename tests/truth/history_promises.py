@@ -196,8 +196,9 @@ class Rows:
         self.since = Followed.of(self.stop, (c for c in changes if c.later), table)
         self._chosen, self._nulled = [c for c in changes if not c.later], nulled
         self._left = [c for c in self._chosen if c.left]
-        self._undone = [c for c in changes if c.undone and c.later]
+        self._later = [c for c in changes if c.later]
         struck = _STRUCK.search(table.create) is not None
+        self._struck = struck and any(change.undone for change in self._later)
         self._unlogged, self._amid = (
             [keyed(t) for t in some if struck and t.create == table.create]
             for some in (later, amid)
@@ -268,10 +269,12 @@ class Rows:
     def _others(self, key: Key) -> list[Cells | None]:
         """A row before later changes that are undone as well, and where these may be unlogged."""
         found = [rows.get(key) for rows in self._unlogged]
-        for one in self._undone:
+        for one in self._later:
             before, after = self._keys(one)
-            if key in (before, after):
+            if one.undone and key in (before, after):
                 found.append(one.before if key == before else None)
+            if self._struck and key == after:  # until the same statement struck it
+                found.append(one.after)
         return found
 
     def _keys(self, one: Change) -> list[Key | None]:
@@ -283,8 +286,13 @@ class Rows:
         old = self.start.get(key), self.stop.get(key), self.end.get(key)
         if mode == "force" and key in self.start and key not in self.chosen.now:
             return now == old[0]
-        if now in _promised(mode, *old, self._others(key)):
+        others = self._others(key)
+        if now in _promised(mode, *old, others):
             return True
+        if now is not None and mode == "cascade" and old[0] == old[1]:
+            known = (row for row in others if row is not None)
+            if any(row.items() <= now.items() for row in known):
+                return True  # DEFAULTs are not in MINIMAL images
         left = self._rows_left(mode, key)
         if now is None:
             left_at = map(self._keys, self._left)

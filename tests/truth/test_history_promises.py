@@ -14,9 +14,9 @@ Row = tuple[int, int, int]
 _NAMES = ("id", "v", "w")
 
 
-def _table(rows: Sequence[Row]) -> Table:
+def _table(rows: Sequence[Row], options: str = "") -> Table:
     columns = tuple(Column(name, "int", None, None, True, None, False) for name in _NAMES)
-    return Table(columns, ("id",), "InnoDB", "CREATE TABLE t", tuple(rows))
+    return Table(columns, ("id",), "InnoDB", f"CREATE TABLE t{options}", tuple(rows))
 
 
 def _change(pos: int, before: Row | None, after: Row | None, done: str, *, later: bool) -> Change:
@@ -124,6 +124,15 @@ CASES: dict[str, tuple[str, list[Change], list[Row], bool]] = {
         for row, promised in (((0, 0, 0), True), ((0, 0, 7), False))
     },
     **{
+        f"cascade leaves a row as it was within a statement: {promised}": (
+            "cascade", [_change(1, (1, 1, 1), (1, 2, 1), "undone", later=False),
+                        Change(8, None, {"id": 2, "v": 5}, True, False, False),
+                        Change(9, {"id": 2, "v": 5}, {"id": 3, "v": 5, "w": 0}, True, True, False)],
+            [(1, 1, 1), row], promised,
+        )
+        for row, promised in (((2, 5, 7), True), ((2, 6, 7), False))
+    },
+    **{
         f"refuse leaves a row that moved, and {what} its key": (
             "refuse", [_change(1, None, (4, 0, 0), "undone", later=False),
                        _change(8, (1, 1, 1), (2, 1, 1), "", later=True),
@@ -147,6 +156,25 @@ def test_what_is_promised(what: str) -> None:
     mode, rest = mode.removesuffix("+rest"), mode.endswith("+rest")
     tables = {"t": _table(after)}
     broken = [*between(mode, marks, marks[0], marks[1], tables, {"t": changes}, rest=rest)]
+    assert (not broken) == promised, broken
+
+
+@pytest.mark.parametrize(
+    ("options", "value", "promised"), [(" ON DELETE SET NULL", 5, True), ("", 5, False),
+                                       (" ON DELETE SET NULL", 6, False)],
+)  # fmt: skip
+def test_cascade_and_a_row_that_a_foreign_key_changed_in_its_statement(
+    options: str, value: int, promised: bool
+) -> None:
+    """(2, 5, 1) was inserted; (2, 0, 1), which SELECT shows, is of no event."""
+    changes = [_change(1, (1, 1, 1), (1, 2, 1), "undone", later=False),
+               _change(8, None, (2, 5, 1), "", later=True),
+               _change(9, (1, 2, 1), None, "undone", later=True)]  # fmt: skip
+    times: list[list[Row]] = [[(1, 1, 1)], [(1, 2, 1)], [(2, 0, 1)]]
+    marks = [Mark("b", pos, {"t": _table(rows, options)}, pos)
+             for pos, rows in zip((0, 5, 10), times, strict=True)]  # fmt: skip
+    tables = {"t": _table([(1, 1, 1), (2, value, 1)], options)}
+    broken = [*between("cascade", marks, marks[0], marks[1], tables, {"t": changes})]
     assert (not broken) == promised, broken
 
 
