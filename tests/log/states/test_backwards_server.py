@@ -165,6 +165,8 @@ DDL: Sequence[tuple[str, ...]] = (
     ("RENAME TABLE u.s1 TO u.tmp, u.s2 TO u.s1, u.tmp TO u.s2",),
     ("DELETE FROM u.s1", "INSERT INTO u.s2 VALUES (5)"),
     ("ALTER TABLE u.w CONVERT TO CHARACTER SET latin1", "INSERT INTO u.w VALUES (2, 'b')"),
+    ("CREATE TABLE u.copy (id INT PRIMARY KEY)", "INSERT INTO u.copy SELECT * FROM u.copied"),
+    ("DROP TABLE u.copied", "RENAME TABLE u.copy TO u.copied", "INSERT INTO u.copied VALUES (7)"),
 )
 DDL_TABLES = (
     "CREATE TABLE u.a (id INT PRIMARY KEY, s VARCHAR(9), n INT)",
@@ -175,13 +177,14 @@ DDL_TABLES = (
     "CREATE TABLE u.less (id INT PRIMARY KEY, b VARCHAR(9), c VARCHAR(9))",
     "CREATE TABLE u.s1 (id INT PRIMARY KEY)", "CREATE TABLE u.s2 (id INT PRIMARY KEY)",
     "CREATE TABLE u.w (id INT PRIMARY KEY, s VARCHAR(9))",
+    "CREATE TABLE u.copied (id INT PRIMARY KEY)", "INSERT INTO u.copied VALUES (1), (2)",
     "INSERT INTO u.k VALUES (7, 'y'), (7, 'y')", "INSERT INTO u.lost VALUES (1, 1)",
     "INSERT INTO u.dropped VALUES (1)", "INSERT INTO u.c VALUES (1, 1000), (2, 2)",
     "INSERT INTO u.less VALUES (1, 'b', 'c')", "INSERT INTO u.s1 VALUES (1), (2)",
     "INSERT INTO u.s2 VALUES (3)", "INSERT INTO u.w VALUES (1, 'ж')",
 )  # fmt: skip
 # By table the mark from which on nothing makes it uncertain; also where definitions are given.
-CERTAIN = {"u.lost": 10, "u.dropped": 11, "u.c": 12, "u.again": 15, "u.w": 18}
+CERTAIN = {"u.lost": 10, "u.dropped": 11, "u.c": 12, "u.again": 15, "u.w": 18, "u.copied": 20}
 CERTAIN_ALONE = CERTAIN | {"u.a": 4, "u.less": 13}
 
 

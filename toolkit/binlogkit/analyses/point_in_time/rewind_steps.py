@@ -9,7 +9,7 @@ TRUNCATE, DROP, a write logged as text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -178,11 +178,20 @@ def ever_above(
     return found
 
 
-def called_later(between: Iterable[Boundary], name: TableId) -> Iterator[TableId]:
-    """The names that a table has from the point on, the one there first."""
-    yield name
+def called_later(
+    between: Iterable[Boundary], name: TableId
+) -> tuple[list[TableId], Boundary | None]:
+    """The names that a table has from the point on, the one there first, and what dropped it."""
+    names = [name]
     for boundary in between:
-        renamed = boundary.action == "rename" and boundary.name == name
-        if renamed and boundary.new_name is not None:
-            name = boundary.new_name
-            yield name
+        if not boundary.concerns(names[-1]):
+            continue
+        if boundary.action in ("drop", "drop_database"):
+            return names, boundary
+        if boundary.action == "create" and not boundary.conditional:
+            break  # there was none before
+        if boundary.action == "rename" and boundary.new_name is not None:
+            if boundary.name != names[-1]:
+                break
+            names.append(boundary.new_name)
+    return names, None

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.streams import Streams
 
-_DROPS = ("drop", "drop_database")
-
 
 class Back:
     """A log read for states of tables, as of points before the base in ``given``.
@@ -84,9 +82,8 @@ class Back:
         gone = [
             name
             for name in named
-            for last in [list(called_later(between, _pair(name)))[-1]]
-            if last[0] in databases
-            and any(b.concerns(last) and b.action in _DROPS for b in between)
+            for names, dropped in [called_later(between, _pair(name))]
+            if names[-1][0] in databases and dropped is not None
         ]
         return sorted({*gone, *self._there(between)})
 
@@ -125,13 +122,17 @@ class Back:
             reading.boundaries,
         )
         name = full_name(history, table, self._bases)
-        names = list(called_later(self._between(point), name))
+        names, dropped = called_later(self._between(point), name)
         met = [history.sources.get(one, set()) for one in names]
         log.one_history(set[str]().union(*met), f"{table} is")
-        base = self._bases.of([names[-1]]).get(names[-1])
-        layout = self._layout(names[-1])
         logged = history.oldest >= CASCADES_LOGGED
-        if base is None and self._whole(point, names[-1], logged):
+        if dropped is None:
+            base = self._bases.of([names[-1]]).get(names[-1])
+            layout = self._layout(names[-1])
+        else:  # what has its name in the base is another table
+            base, layout = None, history.layout(name, reach.counted)
+            boundaries = [b for b in boundaries if b.seq <= dropped.seq]
+        if base is None and dropped is None and self._whole(point, names[-1], logged):
             raise UsageError(f"no base has {'.'.join(names[-1])}: there is {self._bases.named()}")
         above = self._above(names)
         until = reach.until
@@ -149,13 +150,15 @@ class Back:
             {last: _no_rows() if base is None else base.rows},
         )
         taken = Contained(TransactionNumbers(self._base.numbers))
+        changes = self._changes({*names, *self._all_names(names)}, [] if logged else above)
         found = rewind(
-            self._changes({*names, *self._all_names(names)}, [] if logged else above),
+            (batch for batch in changes if dropped is None),
             wanted,
             ReplayLedger(boundaries, reading.undone, None, logged),
             Span(transactions, until, taken, engine, reach.outside, self._stops()),
         )
-        self._check_name(point, name, names[-1])
+        if dropped is None:
+            self._check_name(point, name, names[-1])
         concerned = [*(".".join(one) for one in names), *([] if logged else above)]
         gaps = log.gaps
         missing = [g for g in reach.gaps(gaps) if g.concerns(concerned)]
