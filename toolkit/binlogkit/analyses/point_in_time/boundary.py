@@ -79,6 +79,17 @@ class Boundary:
         return None if old == [*map(str.lower, key_of(self.definition)[0])] else key
 
     @property
+    def recasts(self) -> bool:
+        """Whether an ALTER TABLE added, renamed or dropped columns of a table that the log does not
+        define."""
+        done = self.alteration
+        return (
+            self.definition is None
+            and done is not None
+            and bool(done.added or done.renamed or done.dropped)
+        )
+
+    @property
     def moves_rows(self) -> bool:
         """A write that is DDL on partitions or tablespaces."""
         return self.action == "statement_write" and _ALTER.match(self.statement) is not None

@@ -250,6 +250,12 @@ class States:
         met = [history.sources.get(one, set()) for one in names]
         log.one_history(set[str]().union(*met), f"{table} is")
         key, columns = self._key, layout.columns
+        if any(
+            b.concerns(name) and b.recasts and b.seq > layout.seq
+            and (b.tx is None or b.tx in reach.counted)
+            for b in boundaries
+        ):  # fmt: skip
+            columns = None  # they are those of before, and what it made of the rows is seen
         if key is not None and columns is not None:
             check_names(key, columns, "column")
         engine = self._transactional
