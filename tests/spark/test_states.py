@@ -9,6 +9,7 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.analyses._frames import carried
+from binlogkit.analyses._tasks import SparkTasks
 from binlogkit.analyses.point_in_time import AtPosition, State, replay
 from binlogkit.errors import SchemaError, UsageError
 from binlogkit_fixtures import golden
@@ -78,3 +79,12 @@ def equal(found: State[Any], wanted: State[pa.Table]) -> None:
         wanted.rows.num_rows,
         unknown,
     )
+
+
+@pytest.mark.parametrize("count", [2, 4, 7, 16])
+def test_each_share_is_a_task(count: int, spark: Any) -> None:
+    from pyspark.sql import functions as sql
+
+    rows = spark.range(count).select(sql.col("id").alias("share"), *map(sql.lit, (1, 2)))
+    tasks = SparkTasks(rows.toDF("share", "at", "last")).together(count)
+    assert tasks.frame.select(sql.spark_partition_id()).distinct().count() == count

@@ -67,7 +67,7 @@ class Here:
     def records(self) -> list[dict[str, Any]]:
         return [one for part in self.parts for one in rows(part)]
 
-    def ordered(self, columns: Sequence[str], by: Sequence[str]) -> pa.Table | None:
+    def ordered(self, columns: Sequence[str], by: Sequence[str], _: int) -> pa.Table | None:
         batches = [batch for part in self.parts for batch in part]
         if not batches:
             return None
@@ -139,6 +139,21 @@ def test_states_of_real_logs(case: golden.GoldenCase) -> None:
         apart += same(changes.slice(len(changes) // 2), how)
         can += bool(how["key"] and len(changes) > 1)
     assert apart or not can or case.scenario == "ddl"  # whose ALTERs are folded in one
+
+
+def test_a_large_table_has_more_shares(monkeypatch: pytest.MonkeyPatch, make_changes: Any) -> None:
+    monkeypatch.setattr("binlogkit.analyses.point_in_time.shared._SHARE_BYTES", 1000)
+    together, counts = Here.together, list[int]()
+
+    def counted(self: Here, count: int) -> Here:
+        counts.append(count)
+        return together(self, count)
+
+    monkeypatch.setattr(Here, "together", counted)
+    rows = [("insert", None, {"id": i, "v": i}) for i in range(90)]
+    changes = make_changes({"id": pa.int32(), "v": pa.int64()}, rows)
+    assert same(changes, {"key": ["id"], "table": ("shop", "orders")})
+    assert max(counts) > SHARES
 
 
 KEYS = st.integers(0, 5)

@@ -40,8 +40,8 @@ class Tasks(Protocol):
         """The rows, if they are few."""
         ...
 
-    def ordered(self, columns: Sequence[str], by: Sequence[str]) -> Any:
-        """A frame of some columns, sorted by others, NULL last."""
+    def ordered(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Any:
+        """A frame of some columns, sorted by others, NULL last, in at most so many parts."""
         ...
 
 
@@ -68,8 +68,11 @@ class SparkTasks:
         return SparkTasks(self.frame.mapInArrow(function, from_arrow_schema(schema)))
 
     def kept(self) -> SparkTasks:
-        """In the executors' memory and on their disks, until the frame is deleted."""
-        return SparkTasks(self.frame.localCheckpoint())
+        """On the executors' disks, until the frame is deleted: in their memory it would take the
+        place of what their tasks return."""
+        from pyspark import StorageLevel
+
+        return SparkTasks(self.frame.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY))
 
     def where(self, column: str, *values: str) -> SparkTasks:
         """The rows with one of these values."""
@@ -81,7 +84,7 @@ class SparkTasks:
         from pyspark.sql import functions as sql
 
         labels = sql.array(*map(sql.lit, self._labels(count)))
-        share = sql.element_at(labels, (sql.col("share") + 1).cast("int"))
+        share = sql.element_at(labels, (sql.col("share") + 1).cast("int")).cast("bigint")
         frame = self.frame.withColumn("share", share).repartition(count, "share")
         return SparkTasks(frame.sortWithinPartitions("at", "last"))
 
@@ -89,12 +92,13 @@ class SparkTasks:
         """The rows, on the driver."""
         return [row.asDict() for row in self.frame.collect()]
 
-    def ordered(self, columns: Sequence[str], by: Sequence[str]) -> Any:
+    def ordered(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Any:
         """A Spark frame."""
         from pyspark.sql import functions as sql
 
-        rising = (sql.col(name).asc_nulls_last() for name in by)
-        return self.frame.sort(*rising).select(*map(sql.col, columns))
+        rising = [sql.col(name).asc_nulls_last() for name in by]
+        apart = self.frame.repartitionByRange(parts, *rising).sortWithinPartitions(*rising)
+        return apart.select(*map(sql.col, columns))
 
     def _labels(self, count: int) -> list[int]:
         from pyspark.sql import functions as sql

@@ -39,7 +39,8 @@ ROWS, RESULT = "rows", "result"
 _PARCELS = pa.schema(
     [
         ("what", pa.string()), ("at", pa.int64()), ("last", pa.int64()), ("db", pa.string()),
-        ("name", pa.string()), ("layout", pa.string()), ("data", pa.binary()),
+        ("name", pa.string()), ("layout", pa.string()), ("size", pa.int64()),
+        ("data", pa.binary()),
     ]
 )  # fmt: skip
 _SHARES = pa.schema(
@@ -48,6 +49,7 @@ _SHARES = pa.schema(
 _FOLDED = pa.schema([("what", pa.string()), ("text", pa.string()), ("data", pa.binary())])
 _ORDER = "_order"
 _MOST_EDGES = 1 << 17  # of one task
+_SHARE_BYTES = 64 << 20  # of changes, as parcels
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,17 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class FoldedState:
-    """A state held by the tasks: its facts in ``result``, and where its rows are."""
+    """A state held by the tasks: its facts in ``result``, and where its rows are, in how many
+    shares."""
 
     result: ShareResult
     tasks: Tasks
-    divided: bool
+    shares: int
+
+    @property
+    def divided(self) -> bool:
+        """Whether rows were folded apart."""
+        return self.shares > 1
 
     def tell(self, findings: StateFindings) -> None:
         """The findings, after those about transactions."""
@@ -103,7 +111,8 @@ class FoldedState:
                 yield pa.RecordBatch.from_arrays([*columns, order], schema=ordered)
 
         found = self.tasks.where("what", ROWS).map(unpack, ordered)
-        return found.ordered(own.names, ordered.names[len(own) :])
+        parts = max(self.shares, self.tasks.shares)
+        return found.ordered(own.names, ordered.names[len(own) :], parts)
 
 
 def _plain(column: Any) -> Any:
@@ -151,7 +160,8 @@ def fold_shared(changes: Any, inputs: ReplayInputs) -> FoldedState:
     """The state after changes that a cluster's tasks hold.
 
     If rows can be folded apart there are as many shares as the cluster's shuffles have partitions,
-    else one task folds everything. Memory of a task: twice the rows of its share, and 64 MB.
+    or one for each 64 MB of packed changes, else one task folds everything. Memory of a task: twice
+    the rows of its share, and its changes.
     """
     given = shared(changes, inputs)
     alone = not inputs.key or inputs.family is not None or inputs.bases
@@ -163,7 +173,7 @@ def fold_shared(changes: Any, inputs: ReplayInputs) -> FoldedState:
     folded = shares.together(plan.count).map(_folding(inputs, plan.switches), _FOLDED).kept()
     ended = [ShareResult.read(one["text"]) for one in folded.where("what", RESULT).records()]
     ended = ended or [one for one in fold_share(inputs, [], []) if isinstance(one, ShareResult)]
-    return FoldedState(merged(ended), folded, divided=plan.count > 1)
+    return FoldedState(merged(ended), folded, plan.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,28 +195,29 @@ def _parcelling(
         edges: list[Any] = []
         for batch in inputs.counted(canonical(batches)):
             for parcel in parcels(batch, inputs.followed):
-                place = parcel.at, parcel.last, *parcel.name, parcel.layout
-                yield row(_PARCELS, PARCEL, *place, parcel.data)
+                data = parcel.data
+                place = parcel.at, parcel.last, *parcel.name, parcel.layout, len(data)
+                yield row(_PARCELS, PARCEL, *place, data)
                 if apart:
                     changes = parcel.batch()
                     layouts.setdefault(parcel.layout, packed(changes.slice(0, 0)))
                     edges.append(touched(changes, inputs.key)[1:])
                     yield row(_PARCELS, PLACE, *place, None)
         for name, empty in layouts.items():
-            yield row(_PARCELS, LAYOUT, None, None, None, None, name, empty)
+            yield row(_PARCELS, LAYOUT, None, None, None, None, name, None, empty)
         one, other = (np.concatenate([pair[i] for pair in edges] or [[]]) for i in range(2))
         if len(one):
             pairs = np.unique(np.stack([one, other]).astype(np.uint64), axis=1)
             batch = pa.RecordBatch.from_arrays([*map(pa.array, pairs)], names=["one", "other"])
-            data = packed(batch) if len(batch) <= _MOST_EDGES else None
-            yield row(_PARCELS, EDGES, None, None, None, None, None, data)
+            packed_pairs = packed(batch) if len(batch) <= _MOST_EDGES else None
+            yield row(_PARCELS, EDGES, None, None, None, None, None, None, packed_pairs)
 
     return run
 
 
 def _planned(records: Sequence[Mapping[str, Any]], inputs: ReplayInputs, count: int) -> _Plan:
     """``records``: what the driver needs to know, nothing if rows cannot be folded apart;
-    ``count``: the possible number of shares."""
+    ``count``: the least number of shares then."""
     none = np.empty(0, np.uint64)
     alone = _Plan(1, Connected(none, none))
     places = _places(one for one in records if one["what"] == PLACE)
@@ -224,7 +235,8 @@ def _planned(records: Sequence[Mapping[str, Any]], inputs: ReplayInputs, count: 
     )
     empties = {one["layout"]: unpacked(one["data"]) for one in records if one["what"] == LAYOUT}
     switches = tuple(Switch(at, name, empties[layout]) for at, _, name, layout in places)
-    return _Plan(count, connected, switches)
+    size = sum(one["size"] for one in records if one["what"] == PLACE)
+    return _Plan(max(count, size // _SHARE_BYTES), connected, switches)
 
 
 def _places(parcelled: Iterable[Any]) -> list[tuple[int, int, TableId, str]]:
