@@ -289,10 +289,14 @@ class Rows:
         others = self._others(key)
         if now in _promised(mode, *old, others):
             return True
-        if now is not None and mode == "cascade" and old[0] == old[1]:
-            known = (row for row in others if row is not None)
-            if any(row.items() <= now.items() for row in known):
-                return True  # DEFAULTs are not in MINIMAL images
+        touched = self.chosen.set.get(key, set())
+        if now is not None and mode == "cascade" and (touched or old[0] == old[1]):
+            rest = {c: v for c, v in now.items() if c not in touched}
+            if all(now[c] == self.start[key][c] for c in touched & now.keys()) and any(
+                row is not None and all(row.get(c, v) == v for c, v in rest.items())
+                for row in others  # DEFAULTs are not in MINIMAL images
+            ):
+                return True
         left = self._rows_left(mode, key)
         if now is None:
             left_at = map(self._keys, self._left)

@@ -124,6 +124,15 @@ CASES: dict[str, tuple[str, list[Change], list[Row], bool]] = {
         for row, promised in (((0, 0, 0), True), ((0, 0, 7), False))
     },
     **{
+        f"cascade undoes a change, and a later one that removed the row: {promised}": (
+            "cascade", [_change(1, (1, 1, 1), (1, 2, 1), "undone", later=False),
+                        _change(8, (1, 2, 1), (1, 2, 7), "", later=True),
+                        _change(9, (1, 2, 7), None, "undone", later=True)],
+            [row], promised,
+        )
+        for row, promised in (((1, 1, 7), True), ((1, 2, 7), False), ((1, 1, 8), False))
+    },
+    **{
         f"cascade leaves a row as it was within a statement: {promised}": (
             "cascade", [_change(1, (1, 1, 1), (1, 2, 1), "undone", later=False),
                         Change(8, None, {"id": 2, "v": 5}, True, False, False),

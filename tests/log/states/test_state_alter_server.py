@@ -284,6 +284,7 @@ def test_columns_of_a_table_that_the_log_does_not_create(server: Server, tmp_pat
             "CREATE TABLE u.t (id INT PRIMARY KEY, v INT, w INT, x INT)", "FLUSH BINARY LOGS",
             "INSERT INTO u.t VALUES (1, 2, 3, 4)",
             "ALTER TABLE u.t DROP COLUMN v, RENAME COLUMN w TO y, ADD COLUMN z INT DEFAULT 5",
+            "SET GLOBAL binlog_row_metadata = MINIMAL",
         ):  # fmt: skip
             cursor.execute(statement)
     log = bk.open(str(server.copy_binlog(server.binlog_names()[-1], tmp_path)))
