@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.analyses.undoing.unique_since import unique_since
-from binlogkit.rows.schema import ForeignKey, TableDefinition
+from binlogkit.rows.schema import ColumnDefinition, ForeignKey, TableDefinition
 
 
 def table(*unique: tuple[str, ...], **more: object) -> TableDefinition:
@@ -40,6 +42,16 @@ def test_a_key_whose_columns_have_other_names_is_the_same() -> None:
     assert unique_since([event(1, "alter", was, now, a="x")], 0) == {}
     made = unique_since([event(1, "alter", table(), was), event(2, "alter", was, now, a="x")], 0)
     assert made == {("d", "t"): {(("x",), (3,)): "(b.1 at 1)"}}
+
+
+def test_a_key_whose_column_got_another_collation_is_another() -> None:
+    was, now = (
+        replace(table(("a",), ("b",)), columns=(ColumnDefinition("a", "varchar", collation=one),))
+        for one in ("latin1_bin", "latin1_swedish_ci")
+    )
+    assert unique_since([event(1, "alter", was, was)], 0) == {}
+    found = unique_since([event(1, "alter", was, was), event(2, "alter", was, now)], 0)
+    assert found == {("d", "t"): {(("a",), (None,)): "(b.1 at 2)"}}
 
 
 def test_keys_over_expressions_and_those_that_foreign_keys_write() -> None:

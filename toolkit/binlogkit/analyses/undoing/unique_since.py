@@ -1,6 +1,7 @@
 """Statements that would break a UNIQUE key which the table got after their changes.
 
-Up to the ALTER TABLE that made the key, several rows may have had a value. Undo is played on the
+Up to the ALTER TABLE that made the key, or gave a column of it another collation, several rows may
+have had a value. Undo is played on the
 rows that the table has in the end, statement by statement. Values of a key over an expression are
 not computed: rows that are the same in all that it reads have the same one.
 """
@@ -29,7 +30,8 @@ _Row = dict[str, Any]
 
 
 def unique_since(boundaries: Iterable[Boundary], first: int) -> dict[TableId, dict[Unique, str]]:
-    """The unique keys that tables got after a place and still have, each with the place.
+    """The unique keys that tables got after a place and still have, each with the place; so are
+    those whose columns got another collation.
 
     By the tables' last names and with the columns'; ``first``: the place (``seq``).
     """
@@ -41,7 +43,15 @@ def unique_since(boundaries: Iterable[Boundary], first: int) -> dict[TableId, di
         elif event.before is not None and event.definition is not None:
             done = event.alteration.renamed if event.alteration is not None else {}
             old, now = (_uniques(one) for one in (event.before, event.definition))
-            stood = {_renamed(key, done) for key in old}
+            collated = [
+                {c.name: c.collation for c in one.columns}
+                for one in (event.before, event.definition)
+            ]
+            stood = {
+                _renamed(key, done)
+                for key in old
+                if all(collated[0].get(c) == collated[1].get(done.get(c, c)) for c in key[0])
+            }
             renamed = {_renamed(key, done): place for key, place in known.items()}
             place = f"({event.file} at {event.pos})"
             found[name] = {k: renamed.get(k, place) for k in now if k in renamed or k not in stood}
