@@ -161,7 +161,7 @@ def between(
         rows = Rows(
             [keyed(t) for t in (*olds, table) if t is not None],
             table,
-            [*completed(changes.get(name, ()), table, said)],
+            [*completed(_own(changes, name, table, since), table, said)],
             [t for m in after if m.step >= stop.step and (t := m.tables.get(name)) is not None],
             [t for m in amid if m.step < stop.step and (t := m.tables.get(name)) is not None],
             {
@@ -172,6 +172,16 @@ def between(
         )
         for text in rows.broken((mode, "skip") if rest else (mode,)):
             yield f"{name} {text}"
+
+
+def _own(
+    changes: Mapping[str, Sequence[Change]], name: str, table: Table, since: Sequence[Mark]
+) -> list[Change]:
+    """The changes of a table, also under names that it had for a time."""
+    own = identity(table)
+    others = {n for mark in since for n, t in mark.tables.items() if own and identity(t) == own}
+    found = [change for one in {name, *others} for change in changes.get(one, ())]
+    return sorted(found, key=lambda change: change.pos)
 
 
 class Rows:
