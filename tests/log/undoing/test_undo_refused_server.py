@@ -138,6 +138,25 @@ def test_a_transaction_is_refused_as_a_whole(server: Server, tmp_path: Path) -> 
     assert story.run("SELECT v, w FROM t WHERE id < 3 ORDER BY id") == [(9, 1), (9, 2)]
 
 
+def test_force_refuses_a_transaction_with_a_keyless_row(server: Server, tmp_path: Path) -> None:
+    """A later change depends on it, and rows without a key are not found whatever they became."""
+    story = Story(server, tmp_path, "keyless")
+    story.run(
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)",
+        "CREATE TABLE a (n INT)",
+    )  # fmt: skip
+    story.mark()
+    start = story.pos
+    story.run("BEGIN", "INSERT INTO a VALUES (5)", "UPDATE t SET v = 2", "COMMIT")
+    story.mark()
+    story.run("UPDATE t SET v = 9")
+    for whole, free in ((True, set[str]()), (False, {"t", "a"})):
+        plans = story.log().undo(
+            start_position=start, stop_position=story.pos, mode="force", by_transaction=whole
+        )
+        assert {plan["table"] for plan in plans if plan["refused"] is None} == free
+
+
 def test_a_unique_key_of_a_table_that_has_no_rows_left(server: Server, tmp_path: Path) -> None:
     """All come back but the second of two."""
     story = Story(server, tmp_path, "none_left")

@@ -127,7 +127,10 @@ def dependences(
         hard += of_moves(events)
         hard += [of_expression(events, read, elsewhere=True) for read in events.expressions]
     barred = conflicting(hard, unit, stays, wanted)
-    only = (blocked.there & wanted & ~barred.there)[unit]
+    keyless = np.zeros(len(units), bool)  # no statement finds their rows whatever these have become
+    for events in (one for one in changes.tables.values() if not one.key):
+        keyless[unit[events.first : events.first + events.size]] = True
+    only = (blocked.there & wanted & ~barred.there & ~keyless)[unit]
     conflicts, seqs = _table(changes, unit, blocked, wanted)
     return Dependences(
         *_table(changes, unit, reached, stays), conflicts, seqs, np.unique(changes.seq[only]),
