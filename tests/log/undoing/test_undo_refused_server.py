@@ -157,6 +157,31 @@ def test_force_refuses_a_transaction_with_a_keyless_row(server: Server, tmp_path
         assert {plan["table"] for plan in plans if plan["refused"] is None} == free
 
 
+@pytest.mark.parametrize("later", ["DROP PRIMARY KEY", "DROP COLUMN id", "ADD COLUMN x INT"])
+def test_force_and_a_table_that_lost_its_key_since(
+    server: Server, later: str, tmp_path: Path
+) -> None:
+    story = Story(server, tmp_path, "lost_key")
+    story.run(
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT, w INT)", "INSERT INTO t VALUES (1, 1, 1)",
+        "CREATE TABLE b (id INT PRIMARY KEY, n INT)", "INSERT INTO b VALUES (1, 1)",
+    )  # fmt: skip
+    story.mark()
+    start = story.pos
+    story.run("BEGIN", "UPDATE b SET n = 5", "UPDATE t SET v = 2", "COMMIT")
+    story.mark()
+    story.run("UPDATE t SET v = 9", f"ALTER TABLE t {later}")
+    kept = later.startswith("ADD")
+    for whole in (True, False):
+        plans = story.log().undo(
+            start_position=start, stop_position=story.pos, mode="force", by_transaction=whole
+        )
+        refused = {plan["table"]: plan["refused"] for plan in plans}
+        assert (refused["b"] is None) == (kept or not whole), refused
+        assert (refused["t"] is None) == kept
+        assert kept or refused["t"].startswith("a later change depends on it"), refused
+
+
 def test_a_unique_key_of_a_table_that_has_no_rows_left(server: Server, tmp_path: Path) -> None:
     """All come back but the second of two."""
     story = Story(server, tmp_path, "none_left")

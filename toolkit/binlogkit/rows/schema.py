@@ -177,7 +177,8 @@ class TableDefinition:
     ``unique_keys`` (-1: the primary key), each with how many characters or bytes of its columns
     (None: all); ``indexed``: the columns of any key; ``supposed``: what it rests on that is not
     known; ``unique_names``: what the unique keys are called, empty if not known;
-    ``expression_keys``: the columns of each unique key over expressions, which is not among those.
+    ``expression_keys``: the columns of each unique key over expressions, which is not among those;
+    ``version``: the server's, 50722 for 5.7.22, or 0 if not known.
     """
 
     db: str
@@ -194,6 +195,7 @@ class TableDefinition:
     supposed: tuple[Supposition, ...] = ()
     unique_names: tuple[str, ...] = ()
     expression_keys: tuple[tuple[str, ...], ...] = ()
+    version: int = field(default=0, compare=False)
 
     @property
     def uniques(self) -> list[tuple[tuple[str, ...], tuple[int | None, ...]]]:

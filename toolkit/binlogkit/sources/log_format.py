@@ -42,6 +42,9 @@ class LogFormat:
 # From this version on the SQL layer does foreign keys' cascades, and the child's rows are logged
 # (docs/traps.md, "Cascades").
 CASCADES_LOGGED = (9, 6, 0)
+# From this version on images have virtual columns as a SELECT reads them (docs/traps.md, "Generated
+# columns").
+VIRTUAL_AS_STORED = (8, 0, 0)
 
 
 def version_tuple(text: str) -> tuple[int, int, int]:

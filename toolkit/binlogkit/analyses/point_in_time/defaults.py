@@ -121,18 +121,18 @@ def with_defaults(batch: pa.RecordBatch, definition: TableDefinition) -> pa.Reco
             arrays[i] = both.unify_dictionaries().combine_chunks().take(pa.array(at))
     after = pa.StructArray.from_arrays(arrays, fields=list(images.type), mask=images.is_null())
     found = batch.set_column(batch.schema.get_field_index("after"), "after", after)
-    lists = _lists(matrix, owners, batch.num_rows).cast(states.type)
-    return found.set_column(batch.schema.get_field_index("after_state"), "after_state", lists)
+    every = np.zeros((batch.num_rows, len(columns)), matrix.dtype)
+    every[owners] = matrix
+    return with_states(found, every)
 
 
-def _lists(matrix: np.ndarray[Any, Any], owners: np.ndarray[Any, Any], size: int) -> pa.Array:
-    """Lists of states, null where all are values or NULL."""
-    odd = (matrix > CellState.NULL).any(axis=1)
-    counts = np.zeros(size, np.int64)
-    counts[owners[odd]] = matrix.shape[1]
-    offsets = pa.array(np.append(0, np.cumsum(counts)), pa.int32())
-    mask = pa.array(counts == 0)
-    return pa.ListArray.from_arrays(offsets, pa.array(matrix[odd].ravel()), mask=mask)
+def with_states(batch: pa.RecordBatch, states: np.ndarray[Any, Any]) -> pa.RecordBatch:
+    """The batch with other states of the images after changes, a row and a column for each cell."""
+    odd = (states > CellState.NULL).any(axis=1)  # null where all are values or NULL
+    offsets = pa.array(np.append(0, np.cumsum(odd * states.shape[1])), pa.int32())
+    lists = pa.ListArray.from_arrays(offsets, pa.array(states[odd].ravel()), mask=pa.array(~odd))
+    at = batch.schema.get_field_index("after_state")
+    return batch.set_column(at, "after_state", lists.cast(batch["after_state"].type))
 
 
 # ---- by type -----------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from binlogkit.analyses.point_in_time.keyed import Applied, fold_keyed, mark_row
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
 from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.analyses.point_in_time.unlogged import BREAKS, CONTRADICTIONS, Broken, difference_of
+from binlogkit.analyses.point_in_time.virtual_columns import without_doubtful
 from binlogkit.rows.schema import TableDefinition
 
 _CHUNK = 64 << 20
@@ -79,7 +80,7 @@ class Fold:
             if self.numbered and "before_state" in batch.schema.names:
                 self._doubt_partial(batch)
             if self.definition is not None and "after_state" in batch.schema.names:
-                batch = with_defaults(batch, self.definition)
+                batch = without_doubtful(with_defaults(batch, self.definition), self.definition)
             piece = KeptPiece.of(batch, self.key, backwards=self.backwards, whole=self.compares)
             self._take(piece)
 

@@ -45,6 +45,7 @@ _NO_VALUES = (
     ("json_diff", "is known only as a JSON diff"),
 )
 _WRITTEN = "a later statement that is logged as text may depend on it"
+_KEYLESS = "a later change depends on it, and without a key its row is not found"
 _OPPOSITE = {"insert": "delete", "delete": "insert", "update": "update"}
 
 
@@ -171,9 +172,11 @@ class Planner:
         every, fate = np.ones(batch.num_rows, np.bool_), self.fate
         reasons, skipped, forced = Reasons(self._not_committed(batch)), ~every, ~every
         if self.blocked is not None:
-            forced = self.blocked.forced(batch) & bool(self.facts.key)
+            overwritten = self.blocked.forced(batch)
+            forced = overwritten & bool(self.facts.key)
             there, why = reasons.none() & ~forced, self.blocked.reasons(batch)
             reasons.add(there, why)
+            reasons.add(overwritten & ~forced, _KEYLESS)
             if fate is not None and fate.written is not None:  # the key alone may find another row
                 written = forced if self.blocked.mode == "force" else there
                 reasons.add(written, f"{_WRITTEN} {fate.written}")

@@ -132,4 +132,5 @@ def _definition(stored: dict[str, Any]) -> TableDefinition:
         expression_keys=tuple(
             tuple(map(str, names)) for names in stored.get("expression_keys", ())
         ),
+        version=int(stored.get("version", 0)),
     )  # fmt: skip

@@ -21,8 +21,10 @@ class TableStore:
     """Tables, unknown tables, databases and temporary tables by name.
 
     ``fold``: lower_case_table_names. Temporary tables belong to a thread and stand apart: they are
-    in no row image.
+    in no row image. ``_version``: the server's, 80031 for 8.0.31.
     """
+
+    _version = 0
 
     def __init__(self, fold: int = 0) -> None:
         self.fold = fold
@@ -231,7 +233,7 @@ class TableStore:
         key = self._key((table.db, table.table))
         self._unlink(key)
         self._tables[key] = table
-        self._definitions[key] = table.definition()
+        self._definitions[key] = table.definition(self._version)
         self._unknown.pop(key, None)
         for names in (self._there, self._gone):
             names.get(key[0], set()).discard(key[1])

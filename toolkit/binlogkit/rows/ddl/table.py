@@ -43,8 +43,8 @@ class Tracked:
     engine: str | None = None
     supposed: tuple[Supposition, ...] = ()
 
-    def definition(self) -> TableDefinition:
-        """What crosses the doorstep."""
+    def definition(self, version: int = 0) -> TableDefinition:
+        """What crosses the doorstep; ``version``: the server's."""
         primary = next((key for key in self.keys if key.kind == "primary"), None)
         every = [key for key in self.keys if key.kind == "unique"]
         unique = [key for key in every if not key.functional]
@@ -71,6 +71,7 @@ class Tracked:
                 for key in every
                 if key.functional
             ),
+            version=version,
         )
 
 

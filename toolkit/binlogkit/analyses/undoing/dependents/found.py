@@ -53,11 +53,11 @@ class Dependences:
     """What depends on chosen changes and is not chosen, and the chosen ones with such dependents.
 
     Both as :data:`DEPENDENCES`, in log order, each with the ``seq`` of its rows. ``overwritten``:
-    by ``seq``, chosen changes of tables with a key whose only dependents are changes of the same
-    row that left its key, or what may be such: nothing else prevents undoing them. ``later``: of
-    the mode merge, by table and column, what later changes left in rows of chosen ones; its
-    conflicts are only those that are not undone at all. ``left``: by table and column, what the log
-    leaves of the rows of the conflicts, where that is certain.
+    by ``seq``, chosen changes whose only dependents are changes of the same row that left its key,
+    or what may be such: with a key, nothing else prevents undoing them. ``later``: of the mode
+    merge, by table and column, what later changes left in rows of chosen ones; its conflicts are
+    only those that are not undone at all. ``left``: by table and column, what the log leaves of the
+    rows of the conflicts, where that is certain.
     """
 
     dependents: pa.Table
@@ -127,10 +127,7 @@ def dependences(
         hard += of_moves(events)
         hard += [of_expression(events, read, elsewhere=True) for read in events.expressions]
     barred = conflicting(hard, unit, stays, wanted)
-    keyless = np.zeros(len(units), bool)  # no statement finds their rows whatever these have become
-    for events in (one for one in changes.tables.values() if not one.key):
-        keyless[unit[events.first : events.first + events.size]] = True
-    only = (blocked.there & wanted & ~barred.there & ~keyless)[unit]
+    only = (blocked.there & wanted & ~barred.there)[unit]
     conflicts, seqs = _table(changes, unit, blocked, wanted)
     return Dependences(
         *_table(changes, unit, reached, stays), conflicts, seqs, np.unique(changes.seq[only]),

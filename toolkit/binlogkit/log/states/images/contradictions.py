@@ -26,6 +26,7 @@ from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import Finding, Gap, Grade, Place
 from binlogkit.rows.soundness.finding import finding
+from binlogkit.sources.log_format import VIRTUAL_AS_STORED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -228,6 +229,8 @@ class _Again:
     ) -> None:
         self._name, self._begun, self._cascades = name, begun, cascades
         self.broken: dict[tuple[int, int], Break] = {}
+        self._free = False  # virtual columns may differ from what the last image had
+        self._uncompared: frozenset[str] = frozenset()
         self._known: dict[int, tuple[ChangePlace, Record | None]] = {}
         self.found: list[Contradiction] = []
 
@@ -236,6 +239,7 @@ class _Again:
         """Of what the checks of a log found: a key's number is its digest."""
         found = cls(checked.name, checked.begun, partial(checks.may_cascade, checked.name))
         found.broken = {(seq, key): kind for seq, kind, key in checked.broken}
+        found._free = checks.version < VIRTUAL_AS_STORED
         return found
 
     @cached_property
@@ -254,6 +258,11 @@ class _Again:
     ) -> None:
         """Take some rows of a batch; ``was``, ``now``: the numbers of its rows' keys."""
         part = batch.take(rows)
+        if self._free:
+            facts = (
+                (f.name, (f.metadata or {}).get(b"binlogkit:generated")) for f in part["after"].type
+            )
+            self._uncompared = frozenset(n for n, generated in facts if generated == b"virtual")
         images = [
             struct_records(part[name], part[f"{name}_state"], part["raw"], side)
             for side, name in enumerate(("before", "after"))
@@ -314,7 +323,7 @@ class _Again:
             columns = {
                 name: (left[name], value)
                 for name, value in image.items()
-                if name in left and left[name] != value
+                if name in left and left[name] != value and name not in self._uncompared
             }
             if not columns:
                 return
