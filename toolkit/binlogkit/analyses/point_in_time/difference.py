@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from binlogkit.analyses._frames import FrameT, from_arrow, to_arrow
 from binlogkit.analyses.point_in_time.chunk import IS, Chunk, KeptPiece
-from binlogkit.analyses.point_in_time.codes import Flags, Integers, combined, occurrences
+from binlogkit.analyses.point_in_time.codes import (
+    Flags,
+    Integers,
+    combined,
+    decoded,
+    occurrences,
+    unequal,
+)
 from binlogkit.analyses.point_in_time.known_cells import cell_codes, index, unknown
 from binlogkit.analyses.point_in_time.result import base_changes, name_lists
 from binlogkit.errors import UsageError
@@ -26,6 +33,7 @@ DIFFERENCE = fields(
     ("changed", "list<string>", "columns whose value differs"),
     ("uncertain", "list<string>", "columns that one of the states does not know"),
 )
+_ROWS = 1 << 18  # compared together, column by column
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +78,9 @@ def compared(
 
     ``altered``: an ALTER TABLE lies between: cells that neither state knows may differ, too.
     """
+    kept = () if altered else _apart(first, second)
+    if kept:
+        first, second = (s.take(pa.array(at)) for s, at in zip((first, second), kept, strict=True))
     states, size = (first, second), first.num_rows
     cells = _cells(states, key)
     paired = {name: cells[name] for name in key} if key else cells
@@ -86,7 +97,36 @@ def compared(
     kinds = np.where(alone & ~uncertain.any(axis=0), certain, kinds)
     differ = np.flatnonzero(alone | changed.any(axis=0) | uncertain.any(axis=0))
     names = [name_lists(list(cells), flags[:, differ].T) for flags in (changed, uncertain)]
-    return Compared(kinds[differ], there[:, differ], counts[differ], *names)
+    there = there[:, differ]
+    for side, at in enumerate(kept):
+        there[side] = np.where(there[side] < 0, -1, at[there[side]] if len(at) else -1)
+    return Compared(kinds[differ], there, counts[differ], *names)
+
+
+def _apart(first: pa.Table, second: pa.Table) -> tuple[Integers, ...]:
+    """The rows of each state that the other does not have just so, left by the same change.
+
+    Only these need to be compared, which takes several numbers for each cell. Empty if that is all.
+    """
+    states = first, second
+    if any("value_state" not in state.column_names for state in states):
+        return ()
+    if first.schema.field("values").type != second.schema.field("values").type:
+        return ()
+    seqs = [np.asarray(state["seq"].fill_null(-1), dtype=np.int64) for state in states]
+    both, *at = np.intersect1d(seqs[0], seqs[1], return_indices=True)
+    same = both >= 0
+    for start in range(0, len(both), _ROWS):
+        part = slice(start, start + _ROWS)
+        pair = [s.take(pa.array(places[part])) for s, places in zip(states, at, strict=True)]
+        for state in pair:  # in which each cell is a value or NULL
+            same[part] &= np.asarray(state["value_state"].is_null())
+        for a, b in zip(*(_values(state).flatten() for state in pair), strict=True):
+            same[part] &= ~unequal(decoded(a), decoded(b))
+    apart = [np.ones(len(seq), bool) for seq in seqs]
+    for left, places in zip(apart, at, strict=True):
+        left[places[same]] = False
+    return tuple(map(np.flatnonzero, apart)) if same.any() else ()
 
 
 def _values(state: pa.Table) -> Any:
