@@ -15,7 +15,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +126,7 @@ def tables(catalog: Catalog) -> Tables:
 
 def plain(table: TableDefinition) -> dict[str, Any]:
     """A definition as JSON keeps it; what has its default value is left out."""
-    found = _told(table)
+    found = _told(replace(table, version=0))
     keys = sorted(table.foreign, key=lambda key: key.name or "")
     if keys:
         found["foreign"] = [_told(key) | {"columns": key.columns} for key in keys]
