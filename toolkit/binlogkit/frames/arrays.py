@@ -138,3 +138,8 @@ def lists(
     if mask.any():
         none = pa.Array.from_buffers(pa.bool_(), len(mask), [None, bits(mask)])
     return pa.ListArray.from_arrays(offsets, values, type=kind, mask=none)
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array: where it is one already, combine_chunks would copy it."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -23,6 +23,7 @@ from binlogkit.analyses.point_in_time.codes import (
 from binlogkit.analyses.point_in_time.known_cells import cell_codes, index, unknown
 from binlogkit.analyses.point_in_time.result import base_changes, name_lists
 from binlogkit.errors import UsageError
+from binlogkit.frames.arrays import one_array
 from binlogkit.frames.fields.field import fields
 
 DIFFERENCE = fields(
@@ -130,7 +131,7 @@ def _apart(first: pa.Table, second: pa.Table) -> tuple[Integers, ...]:
 
 
 def _values(state: pa.Table) -> Any:
-    return state["values"].combine_chunks()
+    return one_array(state["values"])
 
 
 def _cells(states: Sequence[pa.Table], key: Sequence[str]) -> dict[str, Integers]:

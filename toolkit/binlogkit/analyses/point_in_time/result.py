@@ -15,7 +15,7 @@ from binlogkit.analyses.point_in_time.codes import Flags, decoded
 from binlogkit.analyses.point_in_time.known_cells import STORED_PARTS, known, parts_of, unknown
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows
 from binlogkit.errors import UsageError
-from binlogkit.frames.arrays import lists
+from binlogkit.frames.arrays import lists, one_array
 from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.schema import CellState
 
@@ -43,15 +43,24 @@ def state_table(rows: Rows, columns: Sequence[str] | None, key: Sequence[str]) -
     for name in columns or ():
         if len(rows) and name not in rows.fields:
             raise UsageError(f"no image of the table has a column {name}")
-    table = _sorted(rows, key) if len(rows) else _none(rows)
-    parts = {name: parts_of(table[name]) for name in rows.fields}
-    states = {name: _states(table[name], parts[name]) for name in parts}
+    table = rows.table if len(rows) else _none(rows)
+    order = _order(rows, key) if len(rows) else None
+
+    def sorted_column(name: str) -> pa.ChunkedArray:  # one by one: each is copied twice
+        column = table[name]
+        return column if order is None else pa.chunked_array([one_array(column).take(order)])
+
+    parts, states = dict[str, dict[str, Any]](), dict[str, NDArray[np.uint8]]()
+    for name in names:
+        cells = sorted_column(name)
+        parts[name] = parts_of(cells)
+        states[name] = _states(cells, parts[name])
     states = {name: found for name, found in states.items() if found.any()}
     fields = [rows.fields[name] for name in names]
-    arrays = [parts[name]["value"].combine_chunks() for name in names]
+    arrays = [one_array(parts[name]["value"]) for name in names]
     values = pa.StructArray.from_arrays(arrays, fields=fields) if fields else None
     types = (pa.int64(), pa.string(), pa.int64())
-    places = [table[n].cast(t).combine_chunks() for n, t in zip(PLACES, types, strict=True)]
+    places = [one_array(sorted_column(n).cast(t)) for n, t in zip(PLACES, types, strict=True)]
     absent = [states[name] == CellState.NOT_IN_IMAGE for name in names if name in states]
     flags = np.stack(absent, axis=1) if absent else np.zeros((len(rows), 0), bool)
     return pa.table(
@@ -79,10 +88,7 @@ def base_changes(base: pa.Table) -> pa.Table:
     """
     count = base.num_rows
     stateful = {"values", "unknown"} <= set(base.column_names)
-    if stateful:
-        values = base["values"].combine_chunks()
-    else:
-        values = base.to_struct_array().combine_chunks()
+    values = one_array(base["values"]) if stateful else base.to_struct_array().combine_chunks()
     nothing = pa.nulls(count, pa.int64())
     columns: dict[str, Any] = {
         "before": pa.nulls(count, values.type),
@@ -103,8 +109,8 @@ def _states(cells: pa.ChunkedArray, parts: dict[str, Any]) -> NDArray[np.uint8]:
     return np.where(known(cells), odd, np.uint8(CellState.NOT_IN_IMAGE))
 
 
-def _sorted(rows: Rows, key: Sequence[str]) -> pa.Table:
-    """Sorted by key, text by code point; else in the order first seen."""
+def _order(rows: Rows, key: Sequence[str]) -> pa.Array | None:
+    """The rows by key, text by code point; else as first seen. None if they stand so."""
     table = rows.table
     keys = [decoded(parts_of(table[name])["value"]) for name in key if name in rows.fields]
     if len(keys) == 1 and pa.types.is_integer(keys[0].type) and not keys[0].null_count:
@@ -113,9 +119,7 @@ def _sorted(rows: Rows, key: Sequence[str]) -> pa.Table:
         names = [str(i) for i in range(len(keys) + 1)]
         by = pa.table([*keys, table[ORDER]], names=names)
         order = np.asarray(pc.sort_indices(by, [(name, "ascending") for name in names]))
-    if (order[1:] > order[:-1]).all():
-        return table
-    return table.combine_chunks().take(pa.array(order))
+    return None if (order[1:] > order[:-1]).all() else pa.array(order)
 
 
 def _value_states(

@@ -157,6 +157,16 @@ class Replaying:
         self.take(changes)
         return self.finish(changes)
 
+    def broken_of(self, changes: Any) -> tuple[Broken, ...]:
+        """What of these changes, which are all, did not continue what was known, if compared."""
+        if is_spark(changes) or isinstance(changes, Shared):
+            return self.of(changes).broken
+        self.take(changes)
+        found = self._begun().finish()
+        if found is not None:
+            found.settled()
+        return tuple(self._begun().broken)
+
 
 def state(changes: FrameT, boundaries: FrameT | None = None, **how: Any) -> FrameT:
     """A table's rows as of a point (STATE); the arguments are those of :func:`replay`."""

@@ -116,7 +116,7 @@ class LandedStates(States):
         to_end = replace(wanted, table=replace(wanted.table, columns=None, key=key))
         replaying = self._replaying(to_end, None, compares=True)
         alone = own if {*names} <= {*wanted.lineage} else None
-        broken = replaying.of(self._changes_of(names, None) if alone is None else alone).broken
+        broken = replaying.broken_of(self._changes_of(names, None) if alone is None else alone)
         if not broken:
             return []
         again = self._here(names, None) if alone is None else alone
