@@ -1,4 +1,4 @@
-"""``binlogkit state`` of a landing: both engines write the same."""
+"""``binlogkit state`` and ``diff`` of a landing: both engines write the same."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ def test_spark_writes_the_same(run: Run, lake: Path, spark: Any, form: str) -> N
     assert (here.status, here.err) == (there.status, there.err)
     assert here.status == 0
     assert outs[0].read_bytes() == outs[1].read_bytes()
+    asked = ["--table", "shop.orders", "--from", f"{MARK.file}:{MARK.pos}", "--format", form]
+    here = run("diff", lake, *asked, "--output", outs[0])
+    there = run("diff", lake, *asked, "--output", outs[1], "--engine", "spark")
+    assert (here.status, here.err) == (there.status, there.err)
+    assert outs[0].read_bytes() == outs[1].read_bytes() != b""
 
 
 @pytest.mark.parametrize(
@@ -58,7 +63,8 @@ def test_what_is_asked_wrongly(run: Run, lake: Path, more: list[str], told: str)
 
 
 @pytest.mark.spark
-def test_spark_is_for_landings(run: Run, spark: Any) -> None:
-    done = run("state", *CASE.binlogs, "--table", "shop.orders", "--engine", "spark")
+@pytest.mark.parametrize("command", [["state"], ["diff", "--from", "x:4"]])
+def test_spark_is_for_landings(run: Run, spark: Any, command: list[str]) -> None:
+    done = run(*command, *CASE.binlogs, "--table", "shop.orders", "--engine", "spark")
     assert done.status == 2
     assert "land the logs first" in done.complaint

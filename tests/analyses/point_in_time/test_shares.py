@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 import binlogkit as bk
 from binlogkit.analyses._frames import carried
 from binlogkit.analyses._tasks import Batches, rows
-from binlogkit.analyses.point_in_time import AtPosition, replay
+from binlogkit.analyses.point_in_time import AtPosition, compared, replay
+from binlogkit.analyses.point_in_time.difference import difference_table
+from binlogkit.analyses.point_in_time.differing_rows import differing
 from binlogkit.analyses.point_in_time.shared import Shared
 from binlogkit.analyses.point_in_time.shares import Connected, hashes
 from binlogkit.errors import SchemaError, UsageError
@@ -54,6 +56,9 @@ class Here:
                 for part in self.parts
             ]
         )  # fmt: skip
+
+    def beside(self, *others: Here) -> Here:
+        return Here([part for one in (self, *others) for part in one.parts])
 
     def together(self, count: int) -> Here:
         batches = [batch for part in self.parts for batch in part]
@@ -112,6 +117,26 @@ def same(changes: pa.Table, how: dict[str, Any]) -> bool:
     return bool(found.folded.divided)
 
 
+def same_difference(changes: pa.Table, until: int, how: dict[str, Any]) -> None:
+    """Between the states after some changes and after all of them, compared here and in tasks."""
+    parts = changes.slice(0, until), changes
+    try:
+        rows = [replay(part, **how).rows for part in parts]
+    except UsageError:
+        return
+    folded = [in_shares(part, how).folded for part in parts]
+    tasks = [one if one.result.schema is not None else None for one in folded]
+    for altered in (False, True):
+        key, wanted = how["key"], _difference(rows, how["key"], altered=altered)
+        found = differing(tasks, key, altered=altered) if any(tasks) else rows
+        assert _difference(found, key, altered=altered) == wanted
+
+
+def _difference(rows: Sequence[pa.Table], key: Sequence[str], *, altered: bool) -> list[Any]:
+    found = compared(rows[0], rows[1], key, altered=altered)
+    return list(difference_table(found, *rows).to_pylist())
+
+
 @pytest.mark.sampled(0, 2)
 @pytest.mark.parametrize("case", golden.cases(), ids=str)
 def test_states_of_real_logs(case: golden.GoldenCase) -> None:
@@ -137,6 +162,7 @@ def test_states_of_real_logs(case: golden.GoldenCase) -> None:
             same(changes, ledgers | how | {"until": AtPosition(at, mark.pos)})
         apart += same(changes, ledgers | how)
         apart += same(changes.slice(len(changes) // 2), how)
+        same_difference(changes, len(changes) // 2, how)
         can += bool(how["key"] and len(changes) > 1)
     assert apart or not can or case.scenario == "ddl"  # whose ALTERs are folded in one
 
@@ -177,7 +203,10 @@ def test_changes_that_contradict_each_other(
         for op, old, new, v in changes
     ]
     table = make_changes({"id": pa.int32(), "v": pa.int64()}, given_rows)
-    same(table, {"key": ["id"], "table": ("shop", "orders")})
+    for key in (["id"], []):
+        how = {"key": key, "table": ("shop", "orders")}
+        same(table, how)
+        same_difference(table, len(table) // 2, how)
 
 
 @given(st.lists(st.tuples(KEYS, KEYS)), st.lists(KEYS, min_size=1))

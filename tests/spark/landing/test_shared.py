@@ -1,4 +1,5 @@
-"""States of landed tables that Spark's tasks fold are those of one machine, value by value."""
+"""States of landed tables that Spark's tasks fold, and their differences, are those of one machine,
+value by value."""
 
 from __future__ import annotations
 
@@ -9,11 +10,17 @@ import pytest
 
 from binlogkit.analyses._frames import carried
 from binlogkit.errors import BinlogKitError
+from binlogkit.log.states.diff import TableDifference
 from binlogkit.log.states.table_state import TableState
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.reading import File
-from binlogkit.spark.landing.shared import SharedState, shared_state, together
+from binlogkit.spark.landing.shared import (
+    SharedState,
+    shared_difference,
+    shared_state,
+    together,
+)
 from binlogkit_fixtures import golden, manifest
 from tests.spark.landing.landings import land
 
@@ -42,6 +49,18 @@ def test_states_of_real_logs(case: golden.GoldenCase, spark: Any, tmp_path: Path
                 assert str(met.value) == str(exc)
             else:
                 same(shared_state(spark, landing, table, at), wanted)
+                if at is not None:
+                    difference = shared_difference(spark, landing, table, at)
+                    same_difference(difference, landing.diff(table, at))
+
+
+def same_difference(found: TableDifference, wanted: TableDifference) -> None:
+    """Records in their order, and what is said of them."""
+    assert list(found.records()) == list(wanted.records())
+    assert found.typed().to_pylist() == wanted.typed().to_pylist()
+    assert found.findings.to_pylist() == wanted.findings.to_pylist()
+    for name in ("table", "key", "determined", "uncertain", "unknown_cells", "assumes"):
+        assert getattr(found, name) == getattr(wanted, name), name
 
 
 def same(found: SharedState, wanted: TableState) -> None:

@@ -31,6 +31,10 @@ class Tasks(Protocol):
         """The rows with one of these values."""
         ...
 
+    def beside(self, *others: Self) -> Self:
+        """These rows and those of others, with the same columns."""
+        ...
+
     def together(self, count: int) -> Self:
         """In so many parts, rows with the same ``share`` (from 0) in one of them, sorted by ``at``
         and ``last``."""
@@ -77,6 +81,13 @@ class SparkTasks:
     def where(self, column: str, *values: str) -> SparkTasks:
         """The rows with one of these values."""
         return SparkTasks(self.frame.where(self.frame[column].isin(*values)))
+
+    def beside(self, *others: SparkTasks) -> SparkTasks:
+        """By UNION ALL."""
+        frame = self.frame
+        for other in others:
+            frame = frame.unionAll(other.frame)
+        return SparkTasks(frame)
 
     def together(self, count: int) -> SparkTasks:
         """Spark assigns rows to partitions by a hash: the shares get numbers whose hashes give

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.engine import engine_options, spark_of
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     base_options,
@@ -20,13 +21,15 @@ from binlogkit.cli.options import (
 from binlogkit.cli.pages import Page, page_of, page_options
 from binlogkit.cli.sources import landing_of, only
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.state import tell_state
+from binlogkit.cli.state import OF_LANDINGS, tell_state
 from binlogkit.cli.status import ENDS, FINDINGS, WELL, status_of
 from binlogkit.errors import UsageError
 from binlogkit.frames.fields.rows import DIFFERENCE
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.reports.model import Report
     from binlogkit.spark.landing import Landing
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 @click.option("--timezone", metavar="ZONE", help="Zone of a time without an offset.")
 @base_options
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
+@engine_options("local", "spark")
 @page_options("Write it as one HTML file.")
 @place_options
 @output_options
@@ -55,18 +59,23 @@ def command(**arguments: Any) -> int:
     Rows are compared by the table's key; without one they are a multiset, with counts. A row of
     which the log does not determine enough to compare it is uncertain. csv, Parquet and Arrow have
     the table's columns: before.total, after.total, and so on. FILE may be a landing
-    (`binlogkit land`), for points FILE:POS: its folder, or with --ledger its URL.
+    (`binlogkit land`), for points FILE:POS: its folder, or with --ledger its URL; --engine spark is
+    for landings.
     """
     from binlogkit.frames.tables import plain_batches
     from binlogkit.reports.changes import change_text, with_changes
     from binlogkit.reports.output import write_batches, write_records
 
-    arrow_without_pandas()
+    landing, log = landing_of(arguments), None
+    spark = spark_of(arguments)
+    if landing is None:
+        arrow_without_pandas()
     page = page_of(arguments, "output_format", "output", "columns")
-    output, log = output_of(arguments), None
-    landing = landing_of(arguments)
+    output = output_of(arguments)
     if landing is not None:
-        found, files = _landed(landing, arguments, page), landing.ledger.files
+        found, files = _landed(landing, spark, arguments, page), landing.ledger.files
+    elif spark is not None:
+        raise UsageError(OF_LANDINGS)
     else:
         log = open_input(arguments)
         page.find(log)
@@ -97,7 +106,9 @@ def command(**arguments: Any) -> int:
     return status if found.determined else FINDINGS
 
 
-def _landed(landing: Landing, arguments: dict[str, Any], page: Page) -> TableDifference:
+def _landed(
+    landing: Landing, spark: SparkSession | None, arguments: dict[str, Any], page: Page
+) -> TableDifference:
     """What differs between two positions of a landing."""
     from binlogkit.log.states.point import point_args
 
@@ -106,7 +117,11 @@ def _landed(landing: Landing, arguments: dict[str, Any], page: Page) -> TableDif
     points = [arguments[name] for name in ("first", "second")]
     if any({*point_args(point)} - {"at"} for point in points):
         raise UsageError("a point of a landing is FILE:POS")
-    return landing.diff(arguments["table"], *points)
+    if spark is None:
+        return landing.diff(arguments["table"], *points)
+    from binlogkit.spark.landing.shared import shared_difference
+
+    return shared_difference(spark, landing, arguments["table"], *points)
 
 
 def _doubts(found: TableDifference) -> list[str]:

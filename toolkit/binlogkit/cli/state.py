@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from binlogkit.spark.landing import Landing
 
 _LOG = logging.getLogger(__name__)
+OF_LANDINGS = "--engine spark takes the folder of a landing: land the logs first"
 
 
 @click.command("state", cls=Command)
@@ -66,7 +67,7 @@ def command(**arguments: Any) -> int:
     if landing is not None:
         return _landed(landing, spark, output, arguments)
     if spark is not None:
-        raise UsageError("--engine spark takes the folder of a landing: land the logs first")
+        raise UsageError(OF_LANDINGS)
     log = open_input(arguments)
     tables = list(arguments.pop("table"))
     point = {k: v for k, v in arguments.items() if v is not None}

@@ -44,7 +44,8 @@ def state_table(rows: Rows, columns: Sequence[str] | None, key: Sequence[str]) -
         if len(rows) and name not in rows.fields:
             raise UsageError(f"no image of the table has a column {name}")
     table = rows.table if len(rows) else _none(rows)
-    order = _order(rows, key) if len(rows) else None
+    keys = [parts_of(table[name])["value"] for name in key if name in rows.fields]
+    order = key_order(keys, table[ORDER]) if len(rows) else None
 
     def sorted_column(name: str) -> pa.ChunkedArray:  # one by one: each is copied twice
         column = table[name]
@@ -109,15 +110,18 @@ def _states(cells: pa.ChunkedArray, parts: dict[str, Any]) -> NDArray[np.uint8]:
     return np.where(known(cells), odd, np.uint8(CellState.NOT_IN_IMAGE))
 
 
-def _order(rows: Rows, key: Sequence[str]) -> pa.Array | None:
-    """The rows by key, text by code point; else as first seen. None if they stand so."""
-    table = rows.table
-    keys = [decoded(parts_of(table[name])["value"]) for name in key if name in rows.fields]
+def key_order(keys: Sequence[Any], then: Any = None) -> pa.Array | None:
+    """The order of rows by the columns of their key, text by code point, and ``then`` by another
+    column. None if they stand so."""
+    keys = [*map(decoded, keys)]
     if len(keys) == 1 and pa.types.is_integer(keys[0].type) and not keys[0].null_count:
         order = np.argsort(np.asarray(keys[0]), kind="stable")
     else:
-        names = [str(i) for i in range(len(keys) + 1)]
-        by = pa.table([*keys, table[ORDER]], names=names)
+        columns = [*keys, *([] if then is None else [then])]
+        if not columns:
+            return None
+        names = [str(i) for i in range(len(columns))]
+        by = pa.table(columns, names=names)
         order = np.asarray(pc.sort_indices(by, [(name, "ascending") for name in names]))
     return None if (order[1:] > order[:-1]).all() else pa.array(order)
 

@@ -43,7 +43,7 @@ _PARCELS = pa.schema(
         ("data", pa.binary()),
     ]
 )  # fmt: skip
-_SHARES = pa.schema(
+SHARES = pa.schema(  # a part of a share: ``at`` and ``last`` order it
     [("share", pa.int64()), ("at", pa.int64()), ("last", pa.int64()), ("data", pa.binary())]
 )
 _FOLDED = pa.schema([("what", pa.string()), ("text", pa.string()), ("data", pa.binary())])
@@ -102,7 +102,7 @@ class FoldedState:
         ordered = pa.schema([*own, *plain, pa.field(_ORDER, pa.int64())])
 
         def unpack(batches: Batches) -> Iterator[pa.RecordBatch]:
-            for at, batch in _rows_of(batches):
+            for at, batch in rows_of(batches):
                 made = function(batch)
                 columns = [made[f.name].cast(f.type) for f in own]
                 by = [batch["values"].field(name) for name in keys]
@@ -169,7 +169,7 @@ def fold_shared(changes: Any, inputs: ReplayInputs) -> FoldedState:
     parcelled = given.tasks.map(_parcelling(given.changes, inputs, apart=apart), _PARCELS).kept()
     records = parcelled.where("what", PLACE, LAYOUT, EDGES).records() if apart else []
     plan = _planned(records, inputs, parcelled.shares)
-    shares = parcelled.where("what", PARCEL).map(_sharing(inputs.key, plan), _SHARES)
+    shares = parcelled.where("what", PARCEL).map(_sharing(inputs.key, plan), SHARES)
     folded = shares.together(plan.count).map(_folding(inputs, plan.switches), _FOLDED).kept()
     ended = [ShareResult.read(one["text"]) for one in folded.where("what", RESULT).records()]
     ended = ended or [one for one in fold_share(inputs, [], []) if isinstance(one, ShareResult)]
@@ -256,7 +256,7 @@ def _sharing(key: Sequence[str], plan: _Plan) -> Callable[[Batches], Iterator[pa
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for one in rows(batches):
             if plan.count == 1:
-                yield row(_SHARES, 0, one["at"], one["last"], one["data"])
+                yield row(SHARES, 0, one["at"], one["last"], one["data"])
                 continue
             changes = unpacked(one["data"])
             own = plan.connected.share(touched(changes, key)[0], plan.count)
@@ -264,7 +264,7 @@ def _sharing(key: Sequence[str], plan: _Plan) -> Callable[[Batches], Iterator[pa
             for share in np.unique(own).tolist():
                 at = np.flatnonzero(own == share)
                 part = packed(changes.take(pa.array(at)))
-                yield row(_SHARES, share, int(seqs[at[0]]), int(seqs[at[-1]]), part)
+                yield row(SHARES, share, int(seqs[at[0]]), int(seqs[at[-1]]), part)
 
     return run
 
@@ -287,6 +287,7 @@ def _folding(
     return run
 
 
-def _rows_of(batches: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
+def rows_of(batches: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of a share as its task keeps them, some at a time, with the place of the first."""
     for one in rows(batches):
         yield int(one["text"]), unpacked(one["data"])

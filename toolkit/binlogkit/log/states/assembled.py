@@ -24,7 +24,10 @@ _UNNAMED = (
     "The log does not name the table's columns, and what the base says of them does not fit: its "
     "changes cannot be applied to the base's rows (--schema)."
 )
-_UNKNOWN_CELLS = "No image holds these cells, and the definition has no constant default for them."
+_UNKNOWN_CELLS = (
+    "No image shows for certain what these cells hold, and the definition has no constant default "
+    "for them."
+)
 
 
 def assembled(

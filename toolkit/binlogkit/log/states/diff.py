@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.log.filter_warnings import warn_of_unknown
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.difference import Compared
+    from binlogkit.analyses.point_in_time.shared import FoldedState
     from binlogkit.frames.natural import Decimals
     from binlogkit.log.states.backwards import Back
     from binlogkit.log.states.forwards import States
@@ -37,7 +38,8 @@ class TableDifference(Overviewed):
     """The differences of a table between two points.
 
     ``rows``: as analyses.point_in_time.DIFFERENCE says, ``before`` and ``after`` as structs of the
-    table's columns; ``before``, ``after``: the states at the points; ``findings``: of both, one of
+    table's columns; ``before``, ``after``: the states at the points, of which Spark's tasks keep
+    rows that do not differ; ``findings``: of both, one of
     each kind; ``key``: the columns by which rows were compared, empty for a multiset.
     """
 
@@ -148,16 +150,28 @@ def difference_of(
 
 
 def difference_between(
-    states: States | Back, points: Sequence[Point], table: str, *, back: bool = False
+    states: States | Back,
+    points: Sequence[Point],
+    table: str,
+    *,
+    back: bool = False,
+    held: Callable[[Point, TableState], FoldedState | None] = lambda _point, _state: None,
 ) -> TableDifference:
-    """The differences between two of the points of states; ``back``: they were computed
-    backwards."""
+    """The differences between two of the points of states.
+
+    ``back``: they were computed backwards; ``held``: the rows of one that a cluster's tasks hold.
+    """
     from binlogkit.analyses.point_in_time import compared
     from binlogkit.analyses.point_in_time.difference import difference_table
 
     other = states.at(points[1], table)
     one = _earlier(states, points[0], points[1], other.table)
-    same = one.key == other.key or not (one.rows.num_rows and other.rows.num_rows)
+    tasks = [held(point, state) for point, state in zip(points, (one, other), strict=True)]
+    filled = [
+        bool(state.rows.num_rows if there is None else there.result.rows)
+        for state, there in zip((one, other), tasks, strict=True)
+    ]
+    same = one.key == other.key or not all(filled)
     key = other.key if same else ()
     counts = [states.reach(point).counts for point in points]
     # Backwards it is not known which change made a row.
@@ -165,9 +179,17 @@ def difference_between(
         boundary.action == "alter" and counts[0](boundary.tx) != counts[1](boundary.tx)
         for boundary in states.reading.boundaries
     )
+    if any(tasks):
+        from binlogkit.analyses.point_in_time.differing_rows import differing
+
+        rows = differing(tasks, key, altered=altered)
+        one, other = (
+            state if there is None else replace(state, rows=some)
+            for state, there, some in zip((one, other), tasks, rows, strict=True)
+        )
     found = compared(one.rows, other.rows, key, altered=altered)
     rows = difference_table(found, one.rows, other.rows)
-    findings = _findings(one, other, same=same)
+    findings = _findings(one, other, same=same, filled=all(filled))
     warn_of_unknown(findings, written_table_name(*other.table), level=4)
     return TableDifference(other.table, rows, findings, one, other, key, found)
 
@@ -193,14 +215,12 @@ def _earlier(
     return states.at(first, written_table_name(*name))
 
 
-def _findings(one: TableState, other: TableState, *, same: bool) -> pa.Table:
-    """The findings of both states, and what could not be compared."""
+def _findings(one: TableState, other: TableState, *, same: bool, filled: bool) -> pa.Table:
+    """The findings of both states, and what could not be compared; ``filled``: both have rows."""
     import pyarrow as pa
 
     names = [[f.name for f in s.rows.schema.field("values").type] for s in (one, other)]
-    alone = (
-        sorted(set(names[0]) ^ set(names[1])) if one.rows.num_rows and other.rows.num_rows else []
-    )
+    alone = sorted({*names[0]} ^ {*names[1]}) if filled else []
     found = {
         row["finding"]: row for row in [*one.findings.to_pylist(), *other.findings.to_pylist()]
     }

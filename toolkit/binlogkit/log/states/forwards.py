@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from binlogkit.rows.schema import TableDefinition
 
 
-RESTARTED = "restarted"  # a finding
+RESTARTED, MADE_LATER = "restarted", "made_later"  # findings about a table without rows
 _RESTARTED = "The server started again with {}: a table of the MEMORY engine has no rows then."
 _MADE_LATER = "It is created later, at {}:{}: it was not there at this point."
 _NOT_TRANSACTIONAL = frozenset({"MYISAM", "MEMORY", "ARCHIVE", "CSV", "MERGE", "MRG_MYISAM"})
@@ -185,7 +185,7 @@ class States:
         self._log, self._names, self._points = log, names, points
         self._reaches: dict[Point, Reach] = {}
         self.cascaded: dict[TableId, tuple[Cascaded, ...]] = {}
-        self.shared: dict[TableId, State[Any]] = {}
+        self.shared: dict[tuple[Point, TableId], State[Any]] = {}
         self._replayed: dict[tuple[Point, str], tuple[Wanted, Replaying]] = {}
         self._counted: dict[tuple[Until | None, bool | None], Counting] = {}
 
@@ -326,7 +326,7 @@ class States:
         wanted, replaying = self._replayed.pop((point, table), (None, None))
         if wanted is None or replaying is None:
             wanted = self._wanted(point, table)
-            changes = self._changes(wanted.tables)
+            changes = self._changes(wanted)
             state = self._replaying(wanted, wanted.until, before=self._before).of(changes)
         else:
             state = replaying.finish()
@@ -335,7 +335,7 @@ class States:
         self.cascaded[name] = state.cascaded
         rows, spread = state.rows, state.folded
         if spread is not None and spread.result.schema is not None:
-            self.shared[name], rows = state, spread.result.schema.empty_table()
+            self.shared[point, name], rows = state, spread.result.schema.empty_table()
 
         shown = self._shown(wanted, state)
         if reach.until is not None:
@@ -369,7 +369,7 @@ class States:
         later = None if based else self._mentions().made_after(name, reach)
         if later is not None and self.sound_before(name, later.seq):
             rows, findings, doubts, replayed_well = rows[:0], findings[:0], [], True
-            notes.append(noted("made_later", _MADE_LATER.format(later.file, later.pos)))
+            notes.append(noted(MADE_LATER, _MADE_LATER.format(later.file, later.pos)))
         return assembled(
             name,
             rows,
@@ -416,8 +416,8 @@ class States:
         # A change seen after the point may be what a foreign key did by then.
         followed = {*wanted.tables} if wanted.family and wanted.until is not None else set()
         if any(c.name[1:] in followed for c in shown):
-            to_end = replace(wanted, table=replace(wanted.table, columns=None))
-            changes = self._changes(wanted.tables)
+            to_end = replace(wanted, table=replace(wanted.table, columns=None), until=None)
+            changes = self._changes(to_end)
             shown = unexplained(self._replaying(to_end, None).of(changes).cascaded)
         return shown
 
@@ -461,12 +461,12 @@ class States:
         base = self._bases.tables.get(name)
         return layout if base is None or layout.seq >= max(self._held.seq, 0) else facts_of(base)
 
-    def _changes(self, names: Sequence[TableId]) -> Any:
-        """The tables' changes up to damage, which is kept in ``log.damages``."""
+    def _changes(self, wanted: Wanted) -> Any:
+        """The changes of its tables up to damage, which is kept in ``log.damages``."""
         reading = self._rows
         assert reading is not None
         with self._streams.knowing(self._catalog, self._taken_at):
-            found = reading.rows([written_table_name(*name) for name in names])
+            found = reading.rows([written_table_name(*name) for name in wanted.tables])
             yield from (batch for _, batch in found)
 
 

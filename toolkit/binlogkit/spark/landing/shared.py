@@ -39,6 +39,7 @@ from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from binlogkit.log.states.diff import TableDifference
     from binlogkit.log.states.table_state import TableState
 
 
@@ -82,10 +83,9 @@ def shared_state(
     All workers must reach the landing, one in a store with credentials in their environment.
     Errors: those of ``landing.state``.
     """
-    landing = landing.concerning(table, at)
-    changes = partial(_changes, spark, landing)
-    states = LandedStates(landing.ledger, changes, [table], [at], here=landing.lean())
-    here, replayed = states.state(), states.shared[states.name]
+    states = _states(spark, landing, table, at)
+    here = states.state()
+    (replayed,) = states.shared.values()
     folded = replayed.folded
     assert folded is not None
     result, rows, texts = folded.result, replayed.rows, folded.made(_texts, _TEXTS)
@@ -93,6 +93,23 @@ def shared_state(
         return SharedState(here, rows.limit(0), 0, 0, texts.limit(0))
     here = replace(here, determined_rows=result.rows if here.rows_determined else 0)
     return SharedState(here, rows, result.rows, result.unknown, texts)
+
+
+def shared_difference(
+    spark: SparkSession, landing: Landing, table: str, a: AtArg, b: AtArg = None
+) -> TableDifference:
+    """Like ``landing.diff``, but both states are folded by Spark's tasks, and compared there by
+    their keys: only rows that differ leave them.
+
+    Errors and workers: those of :func:`shared_state`.
+    """
+    return _states(spark, landing, table, a, b).difference()
+
+
+def _states(spark: SparkSession, landing: Landing, table: str, *points: AtArg) -> LandedStates:
+    landing = landing.concerning(table, *points)
+    changes = partial(_changes, spark, landing)
+    return LandedStates(landing.ledger, changes, [table], points, here=landing.lean())
 
 
 def _with_types(rows: pa.RecordBatch, fields: Sequence[pa.Field]) -> pa.RecordBatch:

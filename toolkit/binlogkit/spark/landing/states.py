@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from binlogkit.analyses.point_in_time.counting import Until, touching
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
-from binlogkit.log.states.forwards import States, Wanted
+from binlogkit.log.states.forwards import MADE_LATER, RESTARTED, States, Wanted
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.history import TableFacts
 from binlogkit.log.states.images.contradictions import Contradiction, of_replay, unexplained
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.before import Before
+    from binlogkit.analyses.point_in_time.shared import FoldedState
     from binlogkit.log.states.bases.bases import Bases, Since
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.spark.landing.own_rows import OwnRows
@@ -73,7 +74,14 @@ class LandedStates(States):
         """What differs between two points. Errors: those of :meth:`state`."""
         from binlogkit.log.states.diff import difference_between
 
-        return difference_between(self, self._points, written_table_name(*self.name))
+        table = written_table_name(*self.name)
+        return difference_between(self, self._points, table, held=self._held_by_tasks)
+
+    def _held_by_tasks(self, point: Point, state: TableState) -> FoldedState | None:
+        """A state's rows that tasks hold; None if they are here, or there are none."""
+        found = self.shared.get((point, state.table))
+        emptied = {RESTARTED, MADE_LATER}.intersection(state.findings["finding"].to_pylist())
+        return None if found is None or emptied else found.folded
 
     def state(self) -> TableState:
         """The state. Errors: SchemaError, its key is masked; those of reading what has landed."""
@@ -123,7 +131,7 @@ class LandedStates(States):
         found = of_replay(again, broken, ledger.boundaries)
         return list(unexplained(found, self._gaps))
 
-    def _changes(self, names: Sequence[TableId]) -> Any:
-        self._ledger.refuse_waiting(names)
-        until = self.reach(self._points[0]).until
-        return self._changes_of([name for name in names if self._ledger.has(name)], until)
+    def _changes(self, wanted: Wanted) -> Any:
+        self._ledger.refuse_waiting(wanted.tables)
+        there = [name for name in wanted.tables if self._ledger.has(name)]
+        return self._changes_of(there, wanted.until)
