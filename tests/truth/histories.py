@@ -65,7 +65,7 @@ UNDOS = 3  # of each kind in a history, at most
 _ENDED = "EXECUTE bk_statement;"
 _CODES = (1054, 1064)  # errors that no script may have: an unknown column, bad syntax
 _NO_TABLE = 1146
-_DUPLICATE = 1062  # in the table that triggers write, which has no key at first
+_DUPLICATE = 1062  # in a table that triggers write
 _OWN_TABLE = 1442  # a trigger writes the table whose statement set it off
 _GENERATED = 3105  # a generated column is written, of which the script's verdict tells first
 _REFERENCES = (1451, 1452)  # a foreign key refuses, of which a log without its CREATE says nothing
@@ -200,6 +200,11 @@ class History:
     def triggers(self) -> list[str]:
         """Those that there are."""
         return [str(row[0]) for row in self.server.query("SHOW TRIGGERS FROM h")]
+
+    def triggered(self) -> set[str]:
+        """The names in their bodies, also those of the tables that they write."""
+        bodies = (str(row[3]) for row in self.server.query("SHOW TRIGGERS FROM h"))
+        return {word for body in bodies for word in re.findall(r"\w+", body)}
 
     def broken(self) -> bool:
         """Whether there is a trigger that no statement passes, the application's neither."""
@@ -359,7 +364,8 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
             return
         deleting = code in _VALUES and line.startswith("DELETE")
         known = code in (*_CODES, _NO_TABLE) and history.broken()
-        logged = code == _DUPLICATE and "'a." in error.args[1]
+        names = history.triggered() if code == _DUPLICATE else ()
+        logged = any(f"'{name}." in error.args[1] for name in names)
         column = _OF_COLUMN.search(error.args[1])
         elsewhere = column is not None and f"`{column[1]}`" not in line
         if (
@@ -384,7 +390,7 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
     if tables is None:
         notes[f"{name}: {_verdict(verdict)}"] += 1
         alone = rest or not re.search("refused|skipped", verdict)
-        if mode == "force" and any("= STATEMENT" in step for step in history.steps[stop.step :]):
+        if mode == "force" and any("= STATEMENT" in step for step in history.steps[start.step :]):
             alone = False  # as asked: whatever a later text may have done to the rows
         if start.file != history.first and _struck(history):
             alone = False  # by a foreign key from before the log
@@ -462,9 +468,7 @@ def _tried(
     refused = any(plan["refused"] and not plan["skipped"] for plan in told)
     others = {n for n, t in history.marks[-1].tables.items() if t.engine != "InnoDB"}
     written = {plan["table"] for plan in told if not plan["refused"]}
-    for _, _, _, body, *_ in history.server.query("SHOW TRIGGERS FROM h"):
-        written.update(re.findall(r"\w+", str(body)))
-    if written & others:
+    if (written | history.triggered()) & others:
         return "not tried: what it does to tables without transactions stays", None
     with history.another(autocommit=True) as session, session.cursor() as cursor:
         session.select_db("h")
