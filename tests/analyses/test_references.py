@@ -9,7 +9,7 @@ import pytest
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.structure import Alteration
 from binlogkit.analyses.references import Reference, acting, keys_alone, references, renamed
-from binlogkit.rows.schema import ForeignKey, TableDefinition
+from binlogkit.rows.schema import ColumnDefinition, ForeignKey, TableDefinition
 
 
 def parent(*key: str) -> TableDefinition:
@@ -47,6 +47,20 @@ def test_columns_that_several_rows_of_the_parent_may_share() -> None:
                replace(unique, partial_keys=((1, (3,)),)))  # fmt: skip
     shared = [key.shared for of in parents for key in references([one, of])]
     assert shared == [False, False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("types", "unlike"),
+    [(("time", "datetime"), True), (("datetime", "timestamp"), True), (("time", "time"), False),
+     (("int", "bigint"), False)],
+)  # fmt: skip
+def test_columns_of_which_no_values_are_equal(types: tuple[str, str], unlike: bool) -> None:
+    one, of = (
+        replace(table, columns=(ColumnDefinition(name, kind),))
+        for table, name, kind in zip((child("a"), parent("Id")), ("A", "id"), types, strict=True)
+    )
+    assert [key.unlike for key in references([one, of])] == [unlike]
+    assert [key.unlike for key in references([child("a"), of])] == [False]
 
 
 @pytest.mark.parametrize("key", [(), ("x", "y")])

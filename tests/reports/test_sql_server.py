@@ -288,7 +288,7 @@ class TestScript:
             kinds = {"id": "integer", "v": "integer"}
             return plan(
                 "update", "guard",
-                set=items({"v": 9}, kinds), where=items({"id": number}, kinds), **more,
+                set=items({"v": 9}, kinds), where=items({"id": number, "v": number}, kinds), **more,
             )  # fmt: skip
 
         plans = [change(1), change(2), change(3), change(4)]

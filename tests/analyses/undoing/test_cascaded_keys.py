@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,17 @@ def test_a_key_that_is_gone_leaves_them_to_statements() -> None:
     for keys in ([], [other]):
         assert Followed.of([done], keys, []).left == [done]
     assert not Followed.of([done], [], [happened(5, "drop", CHILD)]).left
+
+
+def test_rows_that_do_not_follow_back_get_statements() -> None:
+    done, seqs = [cascaded(3, 2), cascaded(7, 1)], np.array([3, 7])
+    found = Followed.of(done, [replace(KEY, on_update="NO ACTION")], [])
+    assert (found.along, found.left) == ([], done)
+    assert found.holding(KEY, seqs).tolist() == [True, True]
+    apart = Followed.of(done, [KEY], [], apart=np.array([3]))
+    assert (apart.along, apart.left) == (done[1:], done[:1])
+    assert apart.holding(KEY, seqs).tolist() == [True, False]
+    assert apart.by(KEY, seqs).tolist() == [0, 1]
 
 
 def test_rows_that_are_gone_are_a_reason() -> None:

@@ -17,6 +17,12 @@ from tests.servers import SERIES, each_server
 
 pytestmark = pytest.mark.server
 
+#: The verdict where rows refer to one that a statement would change or delete.
+OTHERS_REFER = (
+    "rolled back: foreign keys would change or delete other rows than those to be undone, or "
+    "refuse because of them"
+)
+
 server = each_server()
 
 
@@ -407,9 +413,7 @@ def test_later_rows_that_would_go_along(
         assert verdict[-1] == "rolled back: foreign keys would refer to rows that are not there"
     else:
         assert verdict[:3] == (1, 0, 1)
-        assert verdict[-1] == (
-            "rolled back: foreign keys would change or delete other rows than those to be undone"
-        )
+        assert verdict[-1] == OTHERS_REFER
     assert rows() == after
     if logged:
         assert story.undo()[-1] == "committed"
@@ -557,3 +561,21 @@ def test_what_no_event_holds_is_a_transaction_too(server: Server, tmp_path: Path
     ]  # fmt: skip
     assert str(carried_out(story, plans)[-1]).startswith("committed 1 statement; 2 changes were")
     assert story.run("SELECT * FROM t") == [(1,)]
+
+
+def test_a_row_that_is_already_as_it_was(server: Server, tmp_path: Path) -> None:
+    """With force its statement changes nothing, and that is right if the row is there."""
+    story = Story(server, tmp_path, "same")
+    story.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1), (2, 2)")
+    story.mark()
+    story.run("UPDATE t SET v = 9")
+    stop = int(story.run(f"SHOW BINLOG EVENTS IN '{story.name}'")[-1][4])
+    story.run("UPDATE t SET v = 1 WHERE id = 1")
+    assert story.undo(stop_position=stop, mode="force")[-1] == "committed"
+    assert story.run("SELECT * FROM t") == [(1, 1), (2, 2)]
+    story.run(
+        "UPDATE t SET v = 9 WHERE id = 2", "SET sql_log_bin = 0", "DELETE FROM t WHERE id = 1"
+    )
+    verdict = story.undo(stop_position=stop, mode="force")
+    assert verdict[-1] == "rolled back: not every row holds what was written to it"
+    story.run("SET sql_log_bin = 1")

@@ -9,7 +9,7 @@ import pytest
 
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 from binlogkit_fixtures.servers import Server
-from tests.log.undoing.test_undo_server import Story, carried_out
+from tests.log.undoing.test_undo_server import OTHERS_REFER, Story, carried_out
 from tests.servers import each_server
 
 pytestmark = pytest.mark.server
@@ -71,6 +71,14 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (PARENT, CHILD.format(" ON UPDATE CASCADE"), "INSERT INTO p VALUES (1)"),
         (*ORPHAN, "UPDATE p SET id = 5"),
     ),
+    "an orphan and a parent that got its key, with rows that followed": (
+        (PARENT, CHILD.format(" ON DELETE CASCADE"), "INSERT INTO p VALUES (1)",
+         "CREATE TABLE o (id INT PRIMARY KEY, up INT UNIQUE, FOREIGN KEY (up) REFERENCES p (id) "
+         "ON UPDATE CASCADE)", "INSERT INTO o VALUES (1, 1)",
+         "CREATE TABLE g (up INT PRIMARY KEY, FOREIGN KEY (up) REFERENCES o (up) ON UPDATE "
+         "CASCADE)", "INSERT INTO g VALUES (1)"),
+        (*ORPHAN, "UPDATE p SET id = 5"),
+    ),
     "an orphan that got the key to which it refers": (
         (SELF.format("", " ON DELETE SET NULL ON UPDATE CASCADE"),),
         (OFF, "INSERT INTO s VALUES (1, 5, 0)", "UPDATE s SET id = 5", ON),
@@ -85,6 +93,17 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (PARENT, CHILD.format(" ON DELETE CASCADE"), "INSERT INTO p VALUES (1)",
          "INSERT INTO c VALUES (1, 1)"),
         (OFF, "DELETE FROM p", ON, "INSERT INTO p VALUES (1)"),
+    ),
+    "a TIME to which a DATETIME refers": (
+        (SHARED[0], "CREATE TABLE p (id TIME, n INT, PRIMARY KEY (id, n))",
+         "CREATE TABLE c (id INT PRIMARY KEY, up DATETIME, FOREIGN KEY (up) REFERENCES p (id))"),
+        ("INSERT INTO p VALUES ('838:59:59', 1)",),
+    ),
+    "rows that followed by a foreign key that restricts since": (
+        (PARENT, CHILD.format(" ON UPDATE CASCADE"), "INSERT INTO p VALUES (1)",
+         "INSERT INTO c VALUES (1, 1), (2, 1)"),
+        ("UPDATE p SET id = 5", "ALTER TABLE c DROP FOREIGN KEY c_ibfk_1",
+         "ALTER TABLE c ADD FOREIGN KEY (up) REFERENCES p (id)"),
     ),
     "a row whose value others have": (
         (SHARED[0], SHARED[1].format(""),
@@ -307,8 +326,20 @@ def test_rows_that_may_have_followed(server: Server, tmp_path: Path) -> None:
     if version_tuple(server.version) >= CASCADES_LOGGED:
         assert verdict == "committed"
         return
-    along = "rolled back: foreign keys would change or delete other rows than those to be undone"
-    assert verdict == along
+    assert verdict == OTHERS_REFER
+
+
+def test_a_row_that_needs_one_that_is_left(server: Server, tmp_path: Path) -> None:
+    """The script says why that one is, instead of the server's error of the next statement."""
+    story = Story(server, tmp_path, "needs")
+    story.run(PARENT, CHILD.format(" ON UPDATE SET NULL"), "INSERT INTO p VALUES (1)")
+    story.run(TEXT, "INSERT INTO c SELECT 9, NULL", ROWS, "INSERT INTO c VALUES (1, 1)", *ORPHAN)
+    story.mark()
+    story.run("UPDATE p SET id = 5")
+    gone = "rolled back: foreign keys would refer to rows that are not there"
+    logged = version_tuple(server.version) >= CASCADES_LOGGED
+    assert story.undo()[-1] == (gone if logged else OTHERS_REFER)
+    assert story.run("SELECT @@foreign_key_checks") == [(1,)]
 
 
 def test_what_still_refers_to_a_row_keeps_it(server: Server, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from binlogkit.constants import TableId
 from binlogkit.rows.ddl.keys import NO_ACTION
 from binlogkit.rows.schema import ForeignKey, TableDefinition
 
+_TIMES = {"time", "datetime", "timestamp"}
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -18,7 +20,8 @@ class Reference:
 
     ``on_delete``, ``on_update``: as of :class:`binlogkit.rows.schema.ForeignKey`; ``rows``: how
     many rows may refer to one that a statement changes; ``shared``: whether several rows of the
-    parent may have the same values there.
+    parent may have the same values there; ``unlike``: whether no value of the child is one of the
+    parent, since servers compare the bytes of columns with such types.
     """
 
     child: TableId
@@ -29,6 +32,7 @@ class Reference:
     on_update: str = NO_ACTION
     rows: int = 0
     shared: bool = False
+    unlike: bool = False
 
     @property
     def cascades(self) -> bool:
@@ -64,9 +68,10 @@ def references(definitions: Iterable[TableDefinition]) -> tuple[Reference, ...]:
                 referenced = tables[parent].primary_key
             if referenced and len(referenced) == len(key.columns):
                 shared = _shared(tables.get(parent), referenced)
+                unlike = _unlike(table, key.columns, tables.get(parent), referenced)
                 found.append(
                     Reference(name, key.columns, parent, referenced, key.on_delete, key.on_update,
-                              shared=shared)
+                              shared=shared, unlike=unlike)
                 )  # fmt: skip
     return tuple(found)
 
@@ -160,6 +165,18 @@ def _left(
         for key in (() if table is None else table.foreign)
         if not (unnamed if key.name is None else key.name.lower() in names)
     ]
+
+
+def _unlike(
+    child: TableDefinition, columns: Iterable[str], parent: TableDefinition | None,
+    referenced: Iterable[str],
+) -> bool:  # fmt: skip
+    """Whether a foreign key joins a column with a time to one of another type: servers let a TIME
+    refer to a DATETIME."""
+    types = [{c.name.lower(): c.type for c in t.columns} if t else {} for t in (child, parent)]
+    pairs = zip(columns, referenced, strict=True)
+    kinds = ({types[0].get(c.lower()), types[1].get(r.lower())} for c, r in pairs)
+    return any(len(both) > 1 and None not in both and both & _TIMES for both in kinds)
 
 
 def _shared(table: TableDefinition | None, columns: Iterable[str]) -> bool:

@@ -20,7 +20,9 @@ from binlogkit.reports._literal_columns import conditions, literals
 from binlogkit.reports._literals import PREPARED, SAFE, escaped, identifier, quoted
 from binlogkit.reports._references import WRITES, Acted
 from binlogkit.reports._statements import (
+    CHECKS,
     COUNTED,
+    COUNTED_OR_SAME,
     FORMS,
     INEXACT,
     LONG_STATEMENT,
@@ -86,7 +88,9 @@ def _lines(plans: PlanColumns, reasons: Reasons, number: pa.StringArray) -> pa.S
     own = counts_referring(".".join(map(quoted, plans.table)), keys, _where(plans))
     for read in (_prepared(own, plans), before):
         lines += [*read, ";\n"] if read else []
-    lines += [*_run(_statement(plans), plans), f";\n{COUNTED[0]}", number, f"{COUNTED[1]}\n"]
+    same = pa.array(_same_is_well(plans))
+    counted = pc.if_else(same, COUNTED_OR_SAME[0], COUNTED[0])
+    lines += [*_run(_statement(plans), plans), ";\n", counted, number, f"{COUNTED[1]}\n"]
     lines += _guarded(plans)
     if after:
         lines += [*after, f";\n{READ[0]}", number, READ[1], number, f"{READ[2]}\n"]
@@ -179,9 +183,20 @@ def _guarded(plans: PlanColumns) -> list[Part]:
         return []
     table = ".".join(map(quoted, plans.table))
     counts = counts_guarded(table, _where(plans), _alone(plans, table))
-    lines = joined([*_prepared(counts, plans), ";\n"], len(plans.limit_one))
+    lines = joined([*_prepared(counts, plans), f";\n{CHECKS[1]}\n"], len(plans.limit_one))
     guarded = np.any([rows for _, rows in plans.unreferred], axis=0)
     return [lines if guarded.all() else pc.if_else(pa.array(guarded), lines, "")]
+
+
+def _same_is_well(plans: PlanColumns) -> Mask:
+    """The updates whose rows may hold already what they set."""
+    if plans.kind != "update":
+        return np.zeros(len(plans.limit_one), np.bool_)
+    found = {column.name: column.rows for column in plans.where}
+    compared = [c.rows & found[c.name] for c in plans.set if c.name in found]
+    some = [plans.limit_one, *compared, *(rows for _, rows in plans.unreferred)]
+    same: Mask = ~np.any(some, axis=0)
+    return same
 
 
 def _reads(plans: PlanColumns) -> tuple[list[Part], list[Part]]:

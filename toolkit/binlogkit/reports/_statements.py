@@ -27,11 +27,15 @@ TOO_LONG = " bytes: max_allowed_packet of client and server must be larger"
 INEXACT = ("float", "double", "json")  # never compared: docs/traps.md
 NO_VALUE = "no column has a value"  # the row would consist of defaults
 #: What counts the rows of the statement before; it goes on both sides of its number.
-#: ``ROW_COUNT()`` is −1 after an error.
-COUNTED = (
-    "SET @bk_wrong = @bk_wrong + (ROW_COUNT() <> 1), @bk_which = IF(ROW_COUNT() = 1 OR "
-    "LENGTH(@bk_which) > 99, @bk_which, CONCAT(@bk_which, ' ",
-    "'));",
+#: ``ROW_COUNT()`` is −1 after an error. The second one is for updates that do not compare what they
+#: set: the row may hold it already, and :data:`READ` looks whether it does.
+COUNTED, COUNTED_OR_SAME = (
+    (
+        f"SET @bk_wrong = @bk_wrong + (ROW_COUNT() {wrong}), @bk_which = IF(ROW_COUNT() {well} OR "
+        "LENGTH(@bk_which) > 99, @bk_which, CONCAT(@bk_which, ' ",
+        "'));",
+    )
+    for wrong, well in (("<> 1", "= 1"), ("NOT IN (0, 1)", "IN (0, 1)"))
 )
 #: What counts the rows that hold what was meant; it goes around and between two copies of the
 #: statement's number. A read that fails leaves NULL, so that it is not counted.
@@ -46,8 +50,9 @@ READ = (
 #: Counts the rows of the same table that refer to the row of the next statement, which cannot look
 #: for them itself (error 1093); and the condition that there are none.
 _OWN = "@bk_referring"
-#: Around a statement for which the server must not check foreign keys.
-CHECKS = "SET SESSION foreign_key_checks = {};"
+#: Around a statement for which the server must not check foreign keys; and after one that left its
+#: row, since the next ones may need what it should have written: the verdict says why, no error.
+CHECKS = ("SET SESSION foreign_key_checks = 0;", "SET SESSION foreign_key_checks = @bk_wrong = 0;")
 _LOCKED = " LOCK IN SHARE MODE"  # as they are now, not as when the transaction began
 
 
@@ -66,15 +71,24 @@ def plan_lines(plan: Plan, number: int) -> tuple[list[str], str | None]:
     lines += [f"{part};" for read in (own, before) for part in prepared(read) if part]
     if len(text) > LONG_STATEMENT:
         lines.append(comment(f"{len(text)}{TOO_LONG}"))
-    run = [*(f"{part};" for part in prepared(text)), f"{number}".join(COUNTED)]
-    lines += [CHECKS.format(0), *run, CHECKS.format(1)] if plan.get("unchecked") else run
+    counted = COUNTED_OR_SAME if _same_is_well(plan) else COUNTED
+    run = [*(f"{part};" for part in prepared(text)), f"{number}".join(counted)]
+    lines += [CHECKS[0], *run, CHECKS[1]] if plan.get("unchecked") else run
     if referring := plan.get("unreferred"):
         alone = "".join(f" AND {term}" for term in unreferred(table, referring))
         parts = "".join(map(str, counts_guarded(table, [_where(plan)], [alone])))
-        lines += [f"{part};" for part in prepared(parts)]
+        lines += [*(f"{part};" for part in prepared(parts)), CHECKS[1]]
     if after:
         lines += [*(f"{part};" for part in prepared(after)), f"{number}".join(READ)]
     return lines, None
+
+
+def _same_is_well(plan: Plan) -> bool:
+    """Whether the row of an update may hold already what it sets."""
+    if plan["kind"] != "update" or plan.get("limit_one") or plan.get("unreferred"):
+        return False
+    found = {item["column"] for item in plan["where"]}
+    return found.isdisjoint(item["column"] for item in plan["set"])
 
 
 def last_checks(plan: Plan) -> Iterator[str]:

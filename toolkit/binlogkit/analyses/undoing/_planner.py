@@ -207,7 +207,7 @@ class Planner:
         for key, rows in self.unchecked.without_parents(made):
             parent = printable(".".join(key.parent))
             reasons.add(rows, f"it would refer to {parent}, which is not there any more")
-        checks = self.unchecked.checks(made, self.followed)
+        checks, refusing = self.unchecked.checks(made, self.followed)
         free = _any((rows for _, rows in checks), every)  # no foreign key acts on these
         struck_by_key = draft.struck(self.referring, self.followed, seqs)
         struck = [(key, rows & ~free) for key, rows in struck_by_key]
@@ -236,7 +236,9 @@ class Planner:
         note = pc.coalesce(
             pc.binary_join_element_wise(notes.texts, keeps.texts, ", "), notes.texts, keeps.texts
         )
-        unreferred = [(key, left) for key, rows in struck if (left := rows & there).any()]
+        unreferred = [
+            (key, left) for key, rows in (*struck, *refusing) if (left := rows & there).any()
+        ]
         return PlanColumns(
             batch, self.backwards, kind, draft.chosen(draft.set, draft.new),
             draft.chosen(draft.where, draft.old), limit_one, reasons.texts, note,

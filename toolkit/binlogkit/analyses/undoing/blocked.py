@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import Cells
 from binlogkit.analyses.point_in_time.codes import Integers
+from binlogkit.analyses.undoing.cascaded_keys import Followed
 from binlogkit.analyses.undoing.dependents.chains import KINDS
 from binlogkit.analyses.undoing.dependents.found import Dependences
 from binlogkit.analyses.undoing.dependents.merged import LaterValues
@@ -21,6 +22,7 @@ from binlogkit.analyses.undoing.plans import NO_CHANGE, NOT_COMMITTED, Plans
 from binlogkit.constants import TableId
 from binlogkit.frames.schema import table_of
 from binlogkit.frames.text_columns import Mask
+from binlogkit.rows.ddl.keys import NO_ACTION
 
 #: What to do with chosen changes on which later ones depend; see :meth:`Log.undo`.
 NONE: Integers = np.zeros(0, np.int64)
@@ -136,3 +138,17 @@ def staying(plans: Plans, *, whole: bool) -> Integers:
     if whole:
         refused = refused | (np.isin(tx, tx[refused]) & (tx >= 0))
     return np.unique(seq[refused])
+
+
+def refused_along(plans: Plans, followed: Followed) -> Integers:
+    """The changes of parents, by ``seq``, that rows would follow back, but whose statements the
+    server would refuse if other rows refer to theirs."""
+    guarded = (
+        np.asarray(made.changes["seq"])[rows]
+        for chunk in (plans.chunks() if followed.along else ())
+        for _, made in chunk
+        for key, rows in made.unreferred
+        if made.kind == "update" and key.on_update == NO_ACTION
+    )
+    along = np.concatenate([NONE, *(one.seqs for one in followed.along)])
+    return np.intersect1d(np.concatenate([NONE, *guarded]), along)

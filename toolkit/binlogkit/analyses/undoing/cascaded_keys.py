@@ -1,8 +1,9 @@
 """Child rows that followed a parent's key by ON UPDATE CASCADE, and how they come back.
 
-By a foreign key that is still there they follow the parent's statement back: it checks that as many
-rows refer to its row, so that none goes along that did not follow. Without the key they need
-statements of their own.
+By a foreign key that still cascades they follow the parent's statement back: it checks that as many
+rows refer to its row, so that none goes along that did not follow. They need statements of their
+own if it is gone or has another action since, or where the server would refuse the parent's, since
+other rows refer to it, too, by a foreign key that restricts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.cascades import Cascaded
-from binlogkit.analyses.point_in_time.codes import Integers
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.constants import TableId
@@ -33,14 +34,16 @@ _Key = tuple[TableId, tuple[str, ...]]
 class Followed:
     """``counts``: by a foreign key's child and columns, as they are called at the end, how many
     rows followed a change of the parent (``seq``); ``along``: those; ``left``: those whose foreign
-    key is gone; ``lost``: by change of a parent why those that followed it cannot go back;
-    ``unsure``: the changes of a parent that rows may have followed, which is not certain."""
+    key is gone, or which do not follow back: then ``held`` has the changes of the parent; ``lost``:
+    by change of a parent why those that followed it cannot go back; ``unsure``: the changes of a
+    parent that rows may have followed, which is not certain."""
 
     counts: Mapping[_Key, Mapping[int, int]] = field(default_factory=dict)
     along: Sequence[Cascaded] = ()
     left: Sequence[Cascaded] = ()
     lost: Mapping[int, str] = field(default_factory=dict)
     unsure: Integers = field(default_factory=_NONE.copy)
+    held: Mapping[_Key, set[int]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -49,10 +52,13 @@ class Followed:
         keys: Iterable[Reference],
         boundaries: Sequence[Boundary],
         unsure: Integers = _NONE,
+        apart: Integers = _NONE,
     ) -> Followed:
-        """``keys``: the foreign keys at the end; ``boundaries``: what happened to tables."""
+        """``keys``: the foreign keys at the end; ``boundaries``: what happened to tables;
+        ``apart``: the changes of parents whose rows get statements of their own."""
         later, counts = LaterDDL(boundaries), dict[_Key, dict[int, int]]()
         along, left, lost = list[Cascaded](), list[Cascaded](), dict[int, str]()
+        held = dict[_Key, set[int]]()
         there = {(_small(key.child, key.columns), key.parent): key for key in keys}
         for one in done:
             seq, fate = one.at.seq, later.fate(one.child, one.at.seq)
@@ -63,7 +69,7 @@ class Followed:
             if key is not None and why is not None:
                 reason = f"rows of {printable('.'.join(key.child))} followed it, but {why}"
                 lost |= dict.fromkeys(one.seqs.tolist(), reason)
-            elif key is not None:
+            elif key is not None and one.action in (key.on_update, "SET NULL") and seq not in apart:
                 along.append(one)
                 of_key = counts.setdefault((key.child, key.columns), {})
                 so_far = of_key.get(seq, 0)
@@ -74,7 +80,9 @@ class Followed:
                     of_key[seq] = so_far + len(one.seqs)
             elif fate.refused is None:
                 left.append(one)
-        return cls(counts, along, left, lost, unsure)
+                if key is not None:
+                    held.setdefault((key.child, key.columns), set()).update(one.seqs.tolist())
+        return cls(counts, along, left, lost, unsure, held)
 
     def reasons(self, seqs: Integers) -> pa.StringArray:
         """Why changes of a parent cannot be undone with those that followed; null if they can."""
@@ -85,6 +93,10 @@ class Followed:
         :data:`NONE_FOLLOWED`."""
         of_key = self.counts.get((key.child, key.columns), {})
         return np.array([of_key.get(seq, 0) for seq in seqs.tolist()], np.int64)
+
+    def holding(self, key: Reference, seqs: Integers) -> Flags:
+        """Which changes of a parent rows followed that go back with statements of their own."""
+        return np.isin(seqs, [*self.held.get((key.child, key.columns), ())])
 
 
 def later_names(boundaries: Sequence[Boundary]) -> Callable[[Cascaded], TableId]:

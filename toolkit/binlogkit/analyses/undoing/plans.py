@@ -37,8 +37,8 @@ PLANS = fields(
      "theirs"),
     ("where", "list<item>", "what finds the row and guards it, items as in set"),
     ("unreferred", "list<reference>", "foreign keys by which as many rows must refer to it as are "
-     "to follow (none by most), since the server changes or deletes such rows: db, table, columns, "
-     "referenced columns, rows"),
+     "to follow (none by most), since the server changes or deletes such rows, or refuses because "
+     "of them: db, table, columns, referenced columns, rows"),
     ("unchecked", "list<check>", "foreign keys that the server does not check for the statement, "
      "since the script does in the end: whether a reference dangles that has the values which it "
      "removes, or (written) those which it writes, unless that one dangled before; orphans: how "

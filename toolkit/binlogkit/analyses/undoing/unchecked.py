@@ -86,6 +86,10 @@ class Statements:
     seqs: Integers
     places: Sequence[tuple[str, int]]
 
+    def refuses(self, key: Reference) -> bool:
+        """Whether the server refuses them where rows refer to theirs by a foreign key."""
+        return (key.on_delete if self.kind == "delete" else key.on_update) == NO_ACTION
+
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
@@ -154,12 +158,15 @@ class Unchecked:
                             earliest[value] = min(seq, earliest.get(value, seq))
         return cls(keys, values, before, went, texts, late, lost)
 
-    def checks(self, made: Statements, followed: Followed) -> list[tuple[Check, Mask]]:
+    def checks(
+        self, made: Statements, followed: Followed
+    ) -> tuple[list[tuple[Check, Mask]], list[tuple[Reference, Mask]]]:
         """What the script must check in the end, of which statements; the others the server
-        checks."""
-        sides = [*self._removed(made), *self._written(made)]
+        checks. Of these, the foreign keys by which it may refuse some, since rows refer to theirs.
+        """
+        sides = [*self._removed(made, followed), *self._written(made)]
         if not any(needed.any() for *_, needed in sides):
-            return []
+            return [], []
         hit = np.any([needed for *_, needed in sides], axis=0)
         for check, touched, cells, stand, _ in sides:
             hit &= ~touched | nulls(cells) | stand
@@ -168,8 +175,13 @@ class Unchecked:
                 stays = check.key.on_update == NO_ACTION  # none would follow, if any did
                 alone = np.isin(found, (0, NONE_FOLLOWED)) & ~np.isin(made.seqs, followed.unsure)
                 hit &= ~touched | alone | (stays & (found < 0))
-        each = [(c, hit & touched & ~nulls(cells)) for c, touched, cells, *_ in sides]
-        return [(check, rows) for check, rows in each if rows.any()]
+        checked, left = list[tuple[Check, Mask]](), list[tuple[Reference, Mask]]()
+        for check, touched, cells, _, needed in sides:
+            rows = touched & ~nulls(cells)
+            checked.append((check, rows & hit))
+            if not check.written and made.refuses(check.key):
+                left.append((check.key, rows & needed & ~hit))
+        return [one for one in checked if one[1].any()], [one for one in left if one[1].any()]
 
     def without_parents(self, made: Statements) -> Iterable[tuple[Reference, Mask]]:
         """Where rows would refer to a table that is gone, and did not refer to nothing before."""
@@ -182,24 +194,27 @@ class Unchecked:
                 touched = touched & ~nulls(cells) if cells else touched
                 yield key, touched & ~self._dangled(key, made, touched)[0]
 
-    def _removed(self, made: Statements) -> Iterable[tuple[Check, Mask, list[Cells], Mask, Mask]]:
+    def _removed(
+        self, made: Statements, followed: Followed
+    ) -> Iterable[tuple[Check, Mask, list[Cells], Mask, Mask]]:
         """Where values are removed that rows may refer to, and which are such that the server must
         not check."""
         for key in self.keys if made.kind != "insert" else ():
             cells = _cells(made.old, key.referenced)
-            if key.parent != made.table or not cells:
+            if key.parent != made.table or not cells or key.unlike:
                 continue
             every = np.ones(len(made.seqs), np.bool_)
             touched = every if made.kind == "delete" else _any(made.set, key.referenced, every)
             needed = touched & self._known(key, made.old, key.referenced, made.seqs)
-            needed |= touched & key.shared
+            needed |= touched & (key.shared | followed.holding(key, made.seqs))
             own = key.child == key.parent and key.on_delete == NO_ACTION
             if own and made.kind == "delete":
                 needed |= _same(cells, _cells(made.old, key.columns), every)
             stand = _all(made.where, cells, every)
             orphans, unsure = self._orphans(key, made, touched)
-            if (key.on_delete if made.kind == "delete" else key.on_update) == NO_ACTION:
+            if made.refuses(key):
                 needed |= unsure | (touched & (made.seqs < self.texts.get(key.child, -1)))
+                needed |= touched & np.isin(made.seqs, followed.unsure)
             for count in np.unique(orphans).tolist():
                 rows = orphans == count
                 needs = (needed | (count > 0)) & touched & rows
@@ -243,6 +258,8 @@ class Unchecked:
     def _dangled(self, key: Reference, made: Statements, touched: Mask) -> tuple[Mask, Mask]:
         """Where the values that come back referred to nothing, and where that is not known."""
         dangled, unsure = np.zeros_like(touched), np.zeros_like(touched)
+        if key.unlike:
+            return touched, unsure
         if self.before is None or not touched.any():
             return dangled, unsure
         values = _values(made.new, key.columns)

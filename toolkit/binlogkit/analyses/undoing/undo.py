@@ -131,7 +131,7 @@ def pieces(
     happened = read_boundaries(boundaries)
     later = LaterDDL(happened)
     keys = tuple(referring)
-    parents = acting(keys) if cascade else {}
+    parents = acting(key for key in keys if not key.unlike) if cascade else {}
     no_empty = {
         (d.db, d.table): {c.name for c in d.columns if c.labels and "" not in c.labels}
         for d in definitions

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.before import Whole
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
+    from binlogkit.analyses.point_in_time.codes import Integers
     from binlogkit.analyses.references import Reference
     from binlogkit.log.undoing.source import UndoSource
 
+_NONE: Integers = np.zeros(0, np.int64)
 _PLACE = ("source", "file", "pos", "inner", "row", "gtid", "timestamp", "seq", "tx")
 
 
@@ -32,10 +34,10 @@ class Children:
 
     ``definitions``: of all tables, at any time; ``cascade``: whether foreign keys cascade without
     logging; ``references``: the foreign keys at the end; ``truncated``: those of the boundaries
-    that emptied tables. ``changes``: the given changes, with whole rows as far as states know them,
-    and the rows in ``went``; ``went``: rows deleted or changed without being logged, as changes in
-    the canonical schema, after their parents; ``followed``: rows that follow their parents back;
-    ``unlogged``: all of these as changes;
+    that emptied tables; ``apart``: see :meth:`.Followed.of`. ``changes``: the given changes, with
+    whole rows as far as states know them, and the rows in ``went``; ``went``: rows deleted or
+    changed without being logged, as changes in the canonical schema, after their parents;
+    ``followed``: rows that follow their parents back; ``unlogged``: all of these as changes;
     ``unknown``: parents' tables with changes whose effect on child rows is not known, each with the
     child; ``restored``: the boundaries, by ``seq``, whose rows are among the changes;
     ``boundaries``: the others that count.
@@ -51,6 +53,7 @@ class Children:
         references: Iterable[Reference],
         boundaries: Sequence[Boundary],
         truncated: Sequence[Mapping[str, Any]] = (),
+        apart: Integers = _NONE,
     ) -> None:
         from binlogkit.analyses.point_in_time.before import Before
         from binlogkit.analyses.undoing.cascaded_keys import Followed, later_names
@@ -80,7 +83,7 @@ class Children:
         sure = set[TableId]()
         went: list[pa.RecordBatch] = self.went
         followed: list[Cascaded] = []
-        unsure = [np.zeros(0, np.int64)]
+        unsure = [_NONE]
         for name in wanted:
             table = written_table_name(*name)
             state = states.at(point, table)
@@ -106,7 +109,9 @@ class Children:
                     went.append(_changes(whole.name, whole.key, _state_of(whole), None, places))
                 self.restored.add(seq)
         self.boundaries = _without(boundaries, self.restored)
-        self.followed = Followed.of(followed, references, self.boundaries, np.concatenate(unsure))
+        self.followed = Followed.of(
+            followed, references, self.boundaries, np.concatenate(unsure), apart
+        )
         for done in self.followed.left:
             went += _cascaded(done, places)
         self.unlogged = list(went)

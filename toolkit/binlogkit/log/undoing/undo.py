@@ -144,7 +144,7 @@ class Selection:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        from binlogkit.analyses.undoing.blocked import MODES, NONE, staying
+        from binlogkit.analyses.undoing.blocked import MODES, NONE, refused_along, staying
         from binlogkit.analyses.undoing.undo import pieces
         from binlogkit.analyses.undoing.unique_since import broken, unique_since
         from binlogkit.log.undoing.log_plans import Undo
@@ -171,7 +171,7 @@ class Selection:
             """The completed changes, and what makes their plans."""
             children = Children(
                 source, changes, definitions, cascade=cascade,
-                references=self._references, boundaries=events, truncated=emptied,
+                references=self._references, boundaries=events, truncated=emptied, apart=apart,
             )  # fmt: skip
             below = [*children.boundaries, *written_below(events, definitions)]
             return children, partial(
@@ -190,7 +190,7 @@ class Selection:
                 there=self._before(children.changes, events) if cascade else None,
             )
 
-        twice, stay, ends = dict[int, str](), NONE, None
+        twice, stay, apart, ends = dict[int, str](), NONE, NONE, None
         while True:
             added = list[pa.RecordBatch]()
             children, make = planned([*source.changes])
@@ -215,9 +215,11 @@ class Selection:
             if added:  # what is refused after all has no later changes undone with it
                 refused = staying(made, whole=source.by_transaction)
                 refused = np.setdiff1d(np.intersect1d(refused, np.concatenate(own)), stay)
-            if not (broken_now or len(refused)):
+            along = refused_along(made, children.followed)
+            if not (broken_now or len(refused) or len(along)):
                 break
             twice, stay = twice | broken_now, np.union1d(stay, refused)
+            apart = np.union1d(apart, along)
         drops = (gone[row["seq"]] for row in mine if row["action"] == "drop")
         made.needs = tuple(line for drop in drops for line in definition_lines(drop, events))
         made.dependences, made.log, made.version = settled, source.log, source.version

@@ -1,8 +1,9 @@
 {comments}--
 -- Run it with: mysql --batch < FILE (it stops, and keeps nothing, at an error).
 -- It rolls back in the end unless the next line says 1 AND every statement changed
--- exactly one row AND each row that was written, read back after its statement, holds
--- what was meant (FLOAT, DOUBLE and JSON are not compared). Where changes were refused it
+-- exactly one row (or, if it does not compare what it sets, found it so already) AND each
+-- row that was written, read back after its statement, holds what was meant (FLOAT, DOUBLE
+-- and JSON are not compared). Where changes were refused it
 -- keeps the others only if the line after that says 1, too; where triggers act on its
 -- statements, only if the last of these lines says 1: what they do elsewhere is not undone,
 -- and done once more. Tables of engines without transactions (MyISAM) are not rolled back.
@@ -50,7 +51,7 @@ EXECUTE bk_statement;
 DEALLOCATE PREPARE bk_statement;
 -- Rolls back what was not committed on the line before.
 ROLLBACK;
-SELECT {count} AS statements, {refused} AS refused, @bk_wrong AS not_one_row, {written} - @bk_same AS not_as_meant, TRIM(@bk_which) AS those_statements, CASE WHEN @bk_end = 'COMMIT' THEN '{committed}' WHEN @bk_orphans > 0 AND @bk_wrong = 0 THEN 'rolled back: foreign keys would refer to rows that are not there{rest}' WHEN @bk_keys IS NOT NULL THEN CONCAT('rolled back: foreign keys that are not in the log act on these statements: ', CONVERT(@bk_keys USING utf8mb4), '; make the script with the definitions of their tables{rest}') WHEN @bk_wrong = 0 AND @bk_same = {written} AND @bk_triggers IS NOT NULL AND @bk_despite_triggers <> 1 THEN CONCAT('rolled back: triggers act on these statements: ', CONVERT(@bk_triggers USING utf8mb4), '; set @bk_despite_triggers to 1 to keep them all the same{rest}') WHEN @bk_wrong = 0 AND @bk_same = {written} THEN '{rolled_back}' WHEN @bk_wrong = 0 THEN 'rolled back: not every row holds what was written to it{rest}' WHEN @bk_referred > 0 THEN 'rolled back: foreign keys would change or delete other rows than those to be undone{rest}' ELSE 'rolled back: not every statement changed exactly one row{rest}' END AS verdict;
+SELECT {count} AS statements, {refused} AS refused, @bk_wrong AS not_one_row, {written} - @bk_same AS not_as_meant, TRIM(@bk_which) AS those_statements, CASE WHEN @bk_end = 'COMMIT' THEN '{committed}' WHEN @bk_orphans > 0 AND @bk_wrong = 0 THEN 'rolled back: foreign keys would refer to rows that are not there{rest}' WHEN @bk_keys IS NOT NULL THEN CONCAT('rolled back: foreign keys that are not in the log act on these statements: ', CONVERT(@bk_keys USING utf8mb4), '; make the script with the definitions of their tables{rest}') WHEN @bk_wrong = 0 AND @bk_same = {written} AND @bk_triggers IS NOT NULL AND @bk_despite_triggers <> 1 THEN CONCAT('rolled back: triggers act on these statements: ', CONVERT(@bk_triggers USING utf8mb4), '; set @bk_despite_triggers to 1 to keep them all the same{rest}') WHEN @bk_wrong = 0 AND @bk_same = {written} THEN '{rolled_back}' WHEN @bk_wrong = 0 THEN 'rolled back: not every row holds what was written to it{rest}' WHEN @bk_referred > 0 THEN 'rolled back: foreign keys would change or delete other rows than those to be undone, or refuse because of them{rest}' ELSE 'rolled back: not every statement changed exactly one row{rest}' END AS verdict;
 SET SESSION character_set_client = @bk_character_set_client;
 SET SESSION character_set_connection = @bk_character_set_connection;
 SET SESSION collation_connection = @bk_collation_connection;
