@@ -251,9 +251,30 @@ class Cascades:
                 if struck.new.keys().isdisjoint(referenced) or _same(old, new):
                     continue
             doubt = depth > _DEEPEST or any(c is None or c.null_count for c in (*old, *(new or ())))
+            doubt |= not self._alike(child, key.columns, name, referenced)
             sure = not doubt and self._apply(child, key, action, old, new, struck, depth)
             if not sure and not struck.unchecked:
                 self._doubt(child, struck.at)
+
+    def _alike(
+        self, child: TableId, columns: Sequence[str], parent: TableId, referenced: Sequence[str]
+    ) -> bool:
+        """Whether a foreign key joins columns in which equal values have the same bytes, or the
+        child has no rows."""
+        folds = [self._table(name) for name in (child, parent)]
+        types = [
+            {c.name.lower(): c for c in fold.definition.columns} if fold and fold.definition else {}
+            for fold in folds
+        ]
+        pairs = zip(columns, referenced, strict=True)
+        both = ((types[0].get(c.lower()), types[1].get(r.lower())) for c, r in pairs)
+        version = folds[0].definition.version if folds[0] and folds[0].definition else 0
+        if all(
+            one is None or other is None or one.stored_like(other, version)
+            for one, other in both
+        ):  # fmt: skip
+            return True
+        return folds[0] is not None and folds[0].complete and not len(folds[0].settled())
 
     def _doubt(self, name: TableId, at: Cause, seen: frozenset[TableId] = frozenset()) -> None:
         """Rows of a table, and of those below it, may have changed."""
