@@ -245,7 +245,8 @@ def _cascaded(done: Cascaded, places: pa.Table) -> list[pa.RecordBatch]:
     before, after = (
         None
         if rows is None
-        else _state(done.fields, done.key, rows.filter(pa.array(which)), done.seqs[which])
+        # As first seen, which is the same in both: by their keys they may stand otherwise.
+        else _state(done.fields, (), rows.filter(pa.array(which)), done.seqs[which])
         for rows in (done.before, done.after)
     )
     assert before is not None
@@ -269,16 +270,18 @@ def _changes(
         columns[column] = pa.repeat(part, count)
     values, states = before["values"].combine_chunks(), before["value_state"].combine_chunks()
     columns |= {"op": pa.repeat("delete" if after is None else "update", count)}
-    columns |= {"before": values, "before_state": states, "raw": _raw(before)}
+    columns |= {"before": values, "before_state": states}
     if after is None:
         columns |= {
             "after": pa.nulls(count, values.type),
             "after_state": pa.nulls(count, states.type),
+            "raw": _raw(before),
         }
     else:
         after = after.take(order)
         columns["after"] = after["values"].combine_chunks()
         columns["after_state"] = after["value_state"].combine_chunks()
+        columns["raw"] = _raw(before, after)
     batch = pa.RecordBatch.from_pydict(columns)
     return batch.cast(with_key(batch.schema, key))
 
@@ -361,16 +364,22 @@ def _with_before(part: pa.RecordBatch, rows: pa.Table) -> pa.RecordBatch | None:
     return part
 
 
-def _raw(rows: pa.Table) -> pa.Array:
-    """Cells without an Arrow value, as in a before image."""
+def _raw(*sides: pa.Table) -> pa.Array:
+    """Cells without an Arrow value, as in before images, and in after images of the same changes if
+    these are given, too."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    raw = rows["raw"].combine_chunks()
-    cells = raw.flatten()
-    fields = list(cells.type)
-    parts = [pa.array(np.zeros(len(cells)), fields[0].type), *cells.flatten()[1:]]
-    values = pa.StructArray.from_arrays(parts, fields=fields)
-    lengths = np.concatenate([[0], np.cumsum(np.asarray(raw.value_lengths().fill_null(0)))])
-    return pa.ListArray.from_arrays(
-        pa.array(lengths, pa.int32()), values, type=raw.type, mask=raw.is_null()
-    )
+    from binlogkit.frames.arrays import lists
+
+    owners, parts = list[Any](), list[Any]()
+    for image, rows in enumerate(sides):
+        raw = rows["raw"].combine_chunks()
+        cells, fields = raw.flatten(), list(raw.type.value_type)
+        columns = [pa.array(np.full(len(cells), image), fields[0].type), *cells.flatten()[1:]]
+        parts.append(pa.StructArray.from_arrays(columns, fields=fields))
+        owners.append(np.asarray(pc.list_parent_indices(raw)))
+    owner = np.concatenate(owners)
+    order = np.argsort(owner, kind="stable")
+    none = ~np.isin(np.arange(len(sides[0])), owner)
+    return lists(owner[order], pa.concat_arrays(parts).take(pa.array(order)), none).cast(raw.type)
