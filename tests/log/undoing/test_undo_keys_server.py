@@ -71,6 +71,10 @@ def test_keys_that_the_log_does_not_tell_of(server: Server, number: int, tmp_pat
         assert story.run("SELECT * FROM `p'` ORDER BY id") == before
         schema.write_text(f"USE {story.db};\n{PARENT};\n{child};\n", "utf-8")
         verdict = undo(schema)
+        if "ON UPDATE SET NULL" in child and version_tuple(server.version) < CASCADES_LOGGED:
+            # Which rows of before the log lost their reference is not known.
+            assert verdict == "nothing to commit: 1 change was refused and not carried out"
+            return
     assert verdict == "committed"
     assert len(story.run("SELECT * FROM `p'` WHERE v < 5 AND code < 5")) == 2
 

@@ -332,7 +332,7 @@ def test_rows_that_may_have_followed(server: Server, tmp_path: Path) -> None:
 def test_a_row_that_needs_one_that_is_left(server: Server, tmp_path: Path) -> None:
     """The script says why that one is, instead of the server's error of the next statement."""
     story = Story(server, tmp_path, "needs")
-    story.run(PARENT, CHILD.format(" ON UPDATE SET NULL"), "INSERT INTO p VALUES (1)")
+    story.run(PARENT, CHILD.format(" ON UPDATE CASCADE"), "INSERT INTO p VALUES (1)")
     story.run(TEXT, "INSERT INTO c SELECT 9, NULL", ROWS, "INSERT INTO c VALUES (1, 1)", *ORPHAN)
     story.mark()
     story.run("UPDATE p SET id = 5")

@@ -17,7 +17,7 @@ from binlogkit.analyses.point_in_time.conversion import LOST, defined_field
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing._later_ddl import Fate
 from binlogkit.analyses.undoing.blocked import Blocked
-from binlogkit.analyses.undoing.cascaded_keys import Followed
+from binlogkit.analyses.undoing.cascaded_keys import Followed, UnknownChild
 from binlogkit.analyses.undoing.plans import (
     ERROR_VALUE,
     KEPT,
@@ -124,7 +124,7 @@ class Planner:
     """Turns changes of one table into plans.
 
     ``outcomes``: of transactions that were not committed; ``fate``: what happened to the table
-    afterwards; ``child``: a table of which unknown rows were deleted by cascade with deleted ones;
+    afterwards; ``child``: a table of which unknown rows were deleted or changed by cascade;
     ``referring``: the foreign keys that refer to the table, by which statements could change or
     delete other rows unseen; ``blocked``: the changes that others depend on; ``unlabelled``: ENUM
     columns without an empty label; ``followed``: rows that are to go back with the table's;
@@ -138,7 +138,7 @@ class Planner:
     backwards: bool
     outcomes: Mapping[int, str] | None
     fate: Fate | None = None
-    child: str | None = None
+    child: UnknownChild | None = None
     referring: Sequence[Reference] = ()
     blocked: Blocked | None = None
     unlabelled: Container[str] = ()
@@ -201,7 +201,11 @@ class Planner:
         else:
             reasons.add(every, f"the name of column {self.facts.unnamed} is not known")
         if self.child is not None and op == "delete":
-            reasons.add(every, f"unknown rows of {self.child} were deleted with it")
+            reasons.add(every, f"unknown rows of {self.child.table} were deleted with it")
+        elif self.child is not None and op == "update":
+            parts = (rows for c, rows in draft.set.items() if c.lower() in self.child.unset)
+            lost = f"unknown rows of {self.child.table} lost their reference with it"
+            reasons.add(_any(parts, every), lost)
         seqs = batch["seq"].to_numpy()
         made = draft.statements(batch)
         for key, rows in self.unchecked.without_parents(made):

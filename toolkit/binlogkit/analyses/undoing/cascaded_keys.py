@@ -31,6 +31,16 @@ _Key = tuple[TableId, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
+class UnknownChild:
+    """A ``table`` of which it is not known which rows foreign keys deleted or changed with those of
+    a parent; ``unset``: the parent's columns, in small letters, by which ON UPDATE SET NULL acts.
+    """
+
+    table: str
+    unset: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Followed:
     """``counts``: by a foreign key's child and columns, as they are called at the end, how many
     rows followed a change of the parent (``seq``); ``along``: those; ``left``: those whose foreign

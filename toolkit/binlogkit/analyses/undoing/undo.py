@@ -32,7 +32,7 @@ from binlogkit.analyses.references import Reference, acting
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.analyses.undoing._planner import Facts, Planner
 from binlogkit.analyses.undoing.blocked import Blocked
-from binlogkit.analyses.undoing.cascaded_keys import Followed
+from binlogkit.analyses.undoing.cascaded_keys import Followed, UnknownChild
 from binlogkit.analyses.undoing.plans import (
     PLAN_SCHEMA,
     PLANS,
@@ -101,7 +101,7 @@ def pieces(
     transactions: Any = None,
     statements: Any = None,
     boundaries: Any = None,
-    unknown_children: Mapping[tuple[str, str], str] | None = None,
+    unknown_children: Mapping[tuple[str, str], UnknownChild] | None = None,
     referring: Iterable[Reference] = (),
     cascade: bool = True,
     followed: Followed = _NONE,
@@ -118,8 +118,8 @@ def pieces(
     ``batches``: changes in the canonical schema, of any tables; ``refused``: changes without a
     plan, with ``seq``, other columns of a batch, and the reason in ``refused``; ``boundaries``:
     what happened to tables, also after the changes: statements fit the tables as they are at the
-    end; ``unknown_children``: tables whose deleted rows cascaded to unknown rows without logging,
-    each with such a child table; ``referring``: the foreign keys; ``cascade``: whether the server
+    end; ``unknown_children``: tables whose changes cascaded to unknown rows without logging, each
+    with such a child table; ``referring``: the foreign keys; ``cascade``: whether the server
     acts on them with the statements; ``followed``: rows that went by them with the changes;
     ``blocked``: the changes that later ones depend on; ``definitions``: of the tables, a table's
     last one counts; ``off``: which changes, by ``seq``, were made with foreign_key_checks off;

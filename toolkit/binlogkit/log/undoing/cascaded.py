@@ -56,14 +56,16 @@ class Children:
         apart: Integers = _NONE,
     ) -> None:
         from binlogkit.analyses.point_in_time.before import Before
-        from binlogkit.analyses.undoing.cascaded_keys import Followed, later_names
+        from binlogkit.analyses.undoing.cascaded_keys import Followed, UnknownChild, later_names
 
+        definitions = list(definitions)
         self.followed, self.boundaries = Followed(), list(boundaries)
         self.restored = set[int]()
-        self.unknown: dict[TableId, str] = {}
+        self.unknown: dict[TableId, UnknownChild] = {}
         self.changes = list(changes)
         self.went: list[pa.RecordBatch] = []
         self.unlogged: list[pa.RecordBatch] = []
+        primary = {(d.db, d.table): d.primary_key for d in definitions}
         foreign = _foreign(definitions, [(b.name, b.new_name) for b in boundaries if b.new_name])
         self._keys = foreign if cascade else {}
         below = self._below({table_of(c) for c in changes if c.num_rows})
@@ -90,8 +92,11 @@ class Children:
             if _doubts(state) <= {"no_beginning"}:  # rows that were seen are known nevertheless
                 sure.add(name)
             if name in below and not state.rows_determined:
-                for parent, _ in self._keys.get(name, ()):
-                    self.unknown.setdefault(parent, table)
+                for parent, key in self._keys.get(name, ()):
+                    child = self.unknown.get(parent, UnknownChild(table))
+                    columns = key.referenced or primary.get(parent, ())
+                    unset = map(str.lower, columns if key.on_update == "SET NULL" else ())
+                    self.unknown[parent] = replace(child, unset=child.unset.union(unset))
             for done in states.cascaded.get(name, ()):
                 if later_name(done) != name:
                     continue  # of a parent, or of a table that had the name before
