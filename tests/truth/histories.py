@@ -355,9 +355,11 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         return
     except pymysql.Error as error:
         code, *_, line = error.args
-        undefined = code in _REFERENCES and (start.file != history.first or bool(history.altered))
+        unshown = start.file != history.first or bool(history.altered)
+        secondary = code == _DUPLICATE and ".PRIMARY'" not in error.args[1]
+        undefined = unshown and (code in _REFERENCES or secondary)
         if code == _GENERATED or undefined:
-            notes[f"{name}: generated columns or foreign keys, which the log does not show"] += 1
+            notes[f"{name}: generated columns or keys, which the log does not show"] += 1
             return
         if code in _CODES and any(f"`{table}`" in line for table in history.outside()):
             notes[f"{name}: a table that was altered outside the log"] += 1
