@@ -50,14 +50,19 @@ def test_columns_that_several_rows_of_the_parent_may_share() -> None:
 
 
 @pytest.mark.parametrize(
-    ("types", "unlike"),
-    [(("time", "datetime"), True), (("datetime", "timestamp"), True), (("time", "time"), False),
-     (("int", "bigint"), False)],
+    ("types", "scales", "unlike"),
+    [(("time", "datetime"), (0, 0), True), (("datetime", "timestamp"), (0, 0), True),
+     (("time", "time"), (0, 0), False), (("time", "time"), (0, 2), True),
+     (("datetime", "datetime"), (3, 0), True), (("varchar", "char"), (0, 0), False)],
 )  # fmt: skip
-def test_columns_of_which_no_values_are_equal(types: tuple[str, str], unlike: bool) -> None:
+def test_columns_of_which_no_values_are_equal(
+    types: tuple[str, str], scales: tuple[int, int], unlike: bool
+) -> None:
     one, of = (
-        replace(table, columns=(ColumnDefinition(name, kind),))
-        for table, name, kind in zip((child("a"), parent("Id")), ("A", "id"), types, strict=True)
+        replace(table, columns=(ColumnDefinition(name, kind, scale=scale),))
+        for table, name, kind, scale in zip(
+            (child("a"), parent("Id")), ("A", "id"), types, scales, strict=True
+        )
     )
     assert [key.unlike for key in references([one, of])] == [unlike]
     assert [key.unlike for key in references([child("a"), of])] == [False]

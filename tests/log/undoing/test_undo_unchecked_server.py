@@ -47,6 +47,12 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
          "(id))",),
         ("INSERT INTO s VALUES ('2024-01-01', NULL)",),
     ),
+    "an orphan whose DECIMAL is longer than its parent's": (
+        ("CREATE TABLE p (id DECIMAL(5,2) PRIMARY KEY)", "INSERT INTO p VALUES (1)",
+         "CREATE TABLE c (id INT PRIMARY KEY, up DECIMAL(7,2), FOREIGN KEY (up) REFERENCES p (id) "
+         "ON DELETE CASCADE)", OFF, "INSERT INTO c VALUES (1, 1)", ON),
+        ("DELETE FROM c", "DELETE FROM p"),
+    ),
     "rows of one another in a table that is emptied": (
         (SELF.format("", ""), "INSERT INTO s VALUES (3, NULL, 0), (1, 3, 0), (2, 1, 0)"),
         ("TRUNCATE s",),

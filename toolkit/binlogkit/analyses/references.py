@@ -9,9 +9,7 @@ from typing import Any
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.constants import TableId
 from binlogkit.rows.ddl.keys import NO_ACTION
-from binlogkit.rows.schema import ForeignKey, TableDefinition
-
-_TIMES = {"time", "datetime", "timestamp"}
+from binlogkit.rows.schema import ForeignKey, TableDefinition, joined_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +169,12 @@ def _unlike(
     child: TableDefinition, columns: Iterable[str], parent: TableDefinition | None,
     referenced: Iterable[str],
 ) -> bool:  # fmt: skip
-    """Whether a foreign key joins a column with a time to one of another type: servers let a TIME
-    refer to a DATETIME."""
-    types = [{c.name.lower(): c.type for c in t.columns} if t else {} for t in (child, parent)]
-    pairs = zip(columns, referenced, strict=True)
-    kinds = ({types[0].get(c.lower()), types[1].get(r.lower())} for c, r in pairs)
-    return any(len(both) > 1 and None not in both and both & _TIMES for both in kinds)
+    """Whether a foreign key joins columns in which equal values have other bytes; of texts, some
+    have the same."""
+    return any(
+        {one.type, other.type} != {"char", "varchar"} and not one.stored_like(other, child.version)
+        for one, other in joined_columns(child, columns, parent, referenced)
+    )
 
 
 def _shared(table: TableDefinition | None, columns: Iterable[str]) -> bool:

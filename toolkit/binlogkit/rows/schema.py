@@ -8,7 +8,7 @@ map of the log, completed from metadata or from a definition, each fact with its
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -72,6 +72,17 @@ class ColumnDefinition:
     reads: tuple[str, ...] = ()
     expression: tuple[str, ...] = ()
     charset_of_database: bool = False
+
+    def written_with(self, signs: Container[str], functions: Container[str]) -> bool:
+        """Whether a generated column's expression is known, and has only columns, constants, and
+        these signs and functions."""
+        names = {name.lower() for name in self.reads}
+        for token in self.expression:
+            kind, _, text = token.partition(" ")
+            known = text in signs if kind == "sign" else text in functions or text in names
+            if not known and kind not in ("string", "number"):
+                return False
+        return bool(self.expression)
 
     def stored_like(self, other: ColumnDefinition, version: int) -> bool:
         """Whether equal values of two columns that a foreign key joins have the same bytes, by
@@ -427,3 +438,17 @@ def cell_spec(column: Column, as_5_7: bool = False) -> CellSpec:
 def small_name(name: TableId) -> TableId:
     """A table's name in small letters, as servers with lower_case_table_names=1 store it."""
     return name[0].lower(), name[1].lower()
+
+
+def joined_columns(
+    child: TableDefinition | None,
+    columns: Iterable[str],
+    parent: TableDefinition | None,
+    referenced: Iterable[str],
+) -> Iterator[tuple[ColumnDefinition, ColumnDefinition]]:
+    """The pairs of columns that a foreign key joins, as far as both tables are known."""
+    if child is not None and parent is not None:
+        own, theirs = ({c.name.lower(): c for c in t.columns} for t in (child, parent))
+        for column, other in zip(columns, referenced, strict=True):
+            if column.lower() in own and other.lower() in theirs:
+                yield own[column.lower()], theirs[other.lower()]

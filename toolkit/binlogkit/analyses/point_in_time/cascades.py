@@ -24,7 +24,7 @@ from binlogkit.analyses.point_in_time.rows import Rows
 from binlogkit.constants import TableId
 from binlogkit.frames.records import struct_records
 from binlogkit.frames.schema import CellState
-from binlogkit.rows.schema import ForeignKey, TableDefinition
+from binlogkit.rows.schema import ForeignKey, TableDefinition, joined_columns
 
 _ACTIONS = ("CASCADE", "SET NULL")
 _SIDES = ("before", "after")
@@ -261,20 +261,14 @@ class Cascades:
     ) -> bool:
         """Whether a foreign key joins columns in which equal values have the same bytes, or the
         child has no rows."""
-        folds = [self._table(name) for name in (child, parent)]
-        types = [
-            {c.name.lower(): c for c in fold.definition.columns} if fold and fold.definition else {}
-            for fold in folds
-        ]
-        pairs = zip(columns, referenced, strict=True)
-        both = ((types[0].get(c.lower()), types[1].get(r.lower())) for c, r in pairs)
-        version = folds[0].definition.version if folds[0] and folds[0].definition else 0
-        if all(
-            one is None or other is None or one.stored_like(other, version)
-            for one, other in both
-        ):  # fmt: skip
+        fold, above = self._table(child), self._table(parent)
+        own = None if fold is None else fold.definition
+        theirs = None if above is None else above.definition
+        version = 0 if own is None else own.version
+        pairs = joined_columns(own, columns, theirs, referenced)
+        if all(one.stored_like(other, version) for one, other in pairs):
             return True
-        return folds[0] is not None and folds[0].complete and not len(folds[0].settled())
+        return fold is not None and fold.complete and not len(fold.settled())
 
     def _doubt(self, name: TableId, at: Cause, seen: frozenset[TableId] = frozenset()) -> None:
         """Rows of a table, and of those below it, may have changed."""
