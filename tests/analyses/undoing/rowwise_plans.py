@@ -62,6 +62,8 @@ class Table:
         stamps = (c for c, kind in self.kinds.items() if kind in ("timestamp", "datetime"))
         self.stamps = [c for c in stamps if c not in self.generated]
         self.key: list[str] = json.loads(schema.metadata[b"binlogkit:key"])
+        inexact = ("float", "double", "json")
+        self.several = not self.key or any(self.kinds[name] in inexact for name in self.key)
 
     def plan(self, kind: str, old: Row, new: Row) -> Row:
         """``old``: the row as the statement finds it; ``new``: as it leaves it."""
@@ -69,7 +71,7 @@ class Table:
             if name.startswith("@") and name[1:].isdecimal():
                 raise Refused(f"the name of column {name} is not known")
         if kind == "insert":
-            return {"set": self.taken(self.written(new), new), "limit_one": not self.key}
+            return {"set": self.taken(self.written(new), new), "limit_one": self.several}
         changed: list[str] = []
         written: list[Row] = []
         if kind == "update":
@@ -83,7 +85,7 @@ class Table:
             "set": written,
             "keep": [c for c in self.stamps if c not in names] if kind == "update" else [],
             "where": self.items(wanted, old),
-            "limit_one": not self.key,
+            "limit_one": self.several,
             "note": f"not compared: {', '.join(left_out)}" if left_out else None,
         }
 

@@ -38,7 +38,7 @@ from binlogkit.rows.ddl.keys import NO_ACTION
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import Supposition
 
-_INEXACT = ("float", "double", "json")
+_INEXACT = frozenset(("float", "double", "json"))
 _STAMPS = ("timestamp", "datetime")  # may have ON UPDATE CURRENT_TIMESTAMP
 _NO_VALUES = (
     ("undecodable", "is not decodable"),
@@ -231,7 +231,8 @@ class Planner:
             reasons.add(self.blocked.along(batch), "a change that belongs to it is refused")
         there = reasons.none()
         left = there & _any(draft.left_out.values(), every)
-        limit_one = there & (not self.facts.key and draft.alike)
+        exact = self.facts.key and _INEXACT.isdisjoint(map(self.facts.kinds.get, self.facts.key))
+        limit_one = there & (not exact and draft.alike)
         notes, keeps = Reasons(no_texts(len(every))), Reasons(no_texts(len(every)))
         notes.add(left, "not compared: ", *_names(draft.left_out))
         held = there | draft.whole

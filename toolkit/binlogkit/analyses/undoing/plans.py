@@ -43,7 +43,8 @@ PLANS = fields(
      "since the script does in the end: whether a reference dangles that has the values which it "
      "removes, or (written) those which it writes, unless that one dangled before; orphans: how "
      "many dangled before to what it removes, and may again"),
-    ("limit_one", "boolean", "several rows may be equal in every column: only one is meant"),
+    ("limit_one", "boolean", "several rows may be equal in every column that is compared: only one "
+     "is meant"),
     ("refused", "string?", "why there is no statement, null if there is one"),
     ("skipped", "boolean", "whether it was left out on request, since later changes depend on it"),
     ("later", "list<item>", "columns that it does not restore, since later changes set them, with "
