@@ -176,7 +176,7 @@ UNCERTAIN = (
 COMPUTED: Mapping[str, tuple[str, str, set[str]]] = {
     "another expression": (
         "v INT AS (n + 1), s VARCHAR(9) AS (CONCAT(n, 'x')) STORED, k INT AS (n)",
-        "CHANGE s w VARCHAR(9) AS (CONCAT(n, 'y')) STORED", {"v", "w", "k"},
+        "CHANGE s w VARCHAR(9) AS (CONCAT(n, 'y')) STORED", {"w"},
     ),
     "the same expression": (
         "v INT AS (n + 1), s VARCHAR(9) AS (CONCAT(n, 'x')) STORED",
@@ -184,6 +184,18 @@ COMPUTED: Mapping[str, tuple[str, str, set[str]]] = {
     ),
     "of a column that is computed itself now": (
         "v INT AS (n + 1)", "MODIFY n INT AS (m + 100) STORED", {"n", "v"},
+    ),
+    "of columns that hold more, or of others": (
+        "v INT AS (n + 1), s VARCHAR(30) AS (CONCAT(t, '.', n)) STORED, w CHAR(30) AS (UPPER(s))",
+        "MODIFY n BIGINT, MODIFY t VARCHAR(20) CHARSET utf8mb4 COLLATE utf8mb4_general_ci, "
+        "MODIFY m VARCHAR(20)", set(),
+    ),
+    "of what another one is": (
+        "v INT AS (n + 1), s INT AS (v * 2), w INT AS (m) STORED, k INT AS (m * 2)",
+        "MODIFY n DECIMAL(9,1)", {"v", "s"},
+    ),
+    "a key of what is not NULL": (
+        "w INT AS (m) STORED", "MODIFY n INT NOT NULL, ADD UNIQUE (w, n)", set(),
     ),
     "of what was NULL": ("v INT AS (IFNULL(n, 9))", "MODIFY n INT NOT NULL", {"v"}),
     "of what is compared otherwise": (

@@ -192,6 +192,8 @@ class Rows:
         if definition is not None:  # by the log, with the session's character sets
             numbers = old is not None and old.auto_increment
             scale = old.scale if definition.scale is None and old is not None else definition.scale
+            if old is not None and new is not None and old.charset is new.charset is None:
+                new = replace(new, charset=definition.charset)  # its database's, which stays
             old = replace(definition, auto_increment=numbers, scale=scale)
         if new is not None:
             self.fields[name] = defined_field(new)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from binlogkit.analyses.point_in_time.conversion import (
-    holds_all,
-    same,
-)
+from binlogkit.analyses.point_in_time.conversion import BYTES, INTEGERS, TEXTS, holds_all, same
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.alter import alter_table
 from binlogkit.rows.ddl.charsets import UNKNOWN
@@ -18,6 +15,16 @@ from binlogkit.rows.ddl.tokens import read
 from binlogkit.rows.schema import ColumnDefinition, ForeignKey, StatementTime, TableDefinition
 
 Pair = tuple[ColumnDefinition | None, ColumnDefinition | None]
+
+_FACTS = ("generated", "expression", "collation")
+#: What gives the same whatever the session's settings are, as tokens of an expression.
+_SIGNS = frozenset("(),.+-*")
+_FUNCTIONS = frozenset((
+    "abs", "ceil", "ceiling", "coalesce", "concat", "crc32", "floor", "greatest", "hex", "if",
+    "ifnull", "lcase", "least", "left", "length", "lower", "ltrim", "md5", "mod", "nullif",
+    "reverse", "right", "round", "rtrim", "sha1", "sha2", "substr", "substring", "trim", "ucase",
+    "unhex", "upper",
+))  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -60,8 +67,7 @@ class Alteration:
 
     def keeps(self, old: ColumnDefinition, new: ColumnDefinition) -> bool:
         """Whether all that is computed from a redefined column stays as it is."""
-        facts = ("generated", "expression", "collation")
-        alike = same(old, new) and all(getattr(old, f) == getattr(new, f) for f in facts)
+        alike = _read_alike(old, new) and all(getattr(old, f) == getattr(new, f) for f in _FACTS)
         return alike and (self.strict or new.nullable >= old.nullable)
 
     @property
@@ -115,9 +121,48 @@ def alteration(
         old = old_columns.get(came_from.get(key, key))
         if old is not None and new.name not in result.added and replace(old, name=new.name) != new:
             result.changed.setdefault(new.name, (old, new))
-    if not all(old and new and result.keeps(old, new) for old, new in result.changed.values()):
-        result.lost = {c.name for c in new_columns.values() if c.generated is not None}
+    result.lost = _recomputed(result, new_columns.values())
     return result
+
+
+def _recomputed(done: Alteration, columns: Collection[ColumnDefinition]) -> set[str]:
+    """The generated columns that may have other values since, if the server computed them anew."""
+    moved = {
+        name.lower()
+        for name, (old, new) in done.changed.items()
+        if not (old and new and done.keeps(old, new))
+    }
+    if not moved:
+        return set()
+    moved.update(name.lower() for name in (*done.renamed, *done.renamed.values(), *done.added))
+    moved.update(c.name.lower() for c in columns if c.type == "timestamp")  # read in a time zone
+    found = set[str]()
+    for column in columns:  # each reads generated ones before it only
+        if column.generated is not None:
+            pair = done.changed.get(column.name, (column, column))
+            if not (
+                _same_expression(*pair)
+                and column.written_with(_SIGNS, _FUNCTIONS)
+                and moved.isdisjoint(map(str.lower, column.reads))
+            ):
+                found.add(column.name)
+                moved.add(column.name.lower())
+    return found
+
+
+def _read_alike(old: ColumnDefinition, new: ColumnDefinition) -> bool:
+    """Whether what is computed from a value is the same for both, as far as types say."""
+    kinds = (INTEGERS, TEXTS, BYTES)
+    wider = any(old.type in kind and new.type in kind for kind in kinds) and holds_all(old, new)
+    alike = old.charset == new.charset and old.unsigned == new.unsigned
+    return same(old, new) or (wider and alike)
+
+
+def _same_expression(old: ColumnDefinition | None, new: ColumnDefinition | None) -> bool:
+    """Whether a generated column is computed as before, into the same type."""
+    if old is None or new is None or not same(old, new):
+        return False
+    return all(getattr(old, fact) == getattr(new, fact) for fact in _FACTS)
 
 
 def _by_name(definition: TableDefinition | None) -> dict[str, ColumnDefinition]:

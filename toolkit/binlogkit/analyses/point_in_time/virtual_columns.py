@@ -78,19 +78,10 @@ def _reading(definition: TableDefinition) -> list[_Virtual]:
         reads = {one for one in own if not columns[one].nullable and not columns[one].generated}
         reads.update(*(one.reads for one in virtual))
         if reads:
-            plain = _null_from_null(column) and all(one.null_from_null for one in virtual)
+            plain = column.written_with(_SIGNS, _FUNCTIONS)
+            plain &= all(one.null_from_null for one in virtual)
             found[column.name] = _Virtual(at, tuple(sorted(reads)), plain)
     return list(found.values())
-
-
-def _null_from_null(column: ColumnDefinition) -> bool:
-    """Whether its expression certainly is NULL if a column that it reads is."""
-    names = _FUNCTIONS.union(name.lower() for name in column.reads)
-    pairs = (token.partition(" ")[::2] for token in column.expression)
-    return bool(column.expression) and all(
-        text in (_SIGNS if kind == "sign" else names) or kind in ("string", "number")
-        for kind, text in pairs
-    )
 
 
 @dataclass(frozen=True, slots=True)
