@@ -53,6 +53,18 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
          "ON DELETE CASCADE)", OFF, "INSERT INTO c VALUES (1, 1)", ON),
         ("DELETE FROM c", "DELETE FROM p"),
     ),
+    "two rows of each other that were deleted with one of them": (
+        (SELF.format("", " ON DELETE CASCADE"), OFF,
+         "INSERT INTO s VALUES (1, 2, 0), (2, 1, 0), (3, 2, 0)", ON),
+        ("DELETE FROM s WHERE id = 1",),
+    ),
+    "rows of two tables of each other that were deleted with one of them": (
+        ("CREATE TABLE p (id INT PRIMARY KEY, up INT)", CHILD.format(" ON DELETE CASCADE"),
+         "ALTER TABLE p ADD FOREIGN KEY (up) REFERENCES c (id) ON DELETE SET NULL",
+         "INSERT INTO p VALUES (1, NULL), (2, NULL)", "INSERT INTO c VALUES (5, 1), (6, 1), (7, 2)",
+         "UPDATE p SET up = 5 WHERE id = 1", "UPDATE p SET up = 6 WHERE id = 2"),
+        ("DELETE FROM p WHERE id = 1",),
+    ),
     "rows of one another in a table that is emptied": (
         (SELF.format("", ""), "INSERT INTO s VALUES (3, NULL, 0), (1, 3, 0), (2, 1, 0)"),
         ("TRUNCATE s",),

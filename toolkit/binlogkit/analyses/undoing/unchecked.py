@@ -4,8 +4,10 @@ the end instead.
 InnoDB refuses to delete a row that refers to itself by a key without an action. Rows that were
 written with foreign_key_checks off may refer to a row that came later: undo takes that one back
 first, and the server would refuse, too. So it would where such a row was there before the row to
-which it refers: that one came later, and goes again. An UPDATE of a row's primary key writes the
-row's entry in each index anew: InnoDB then looks for what the row refers to, as for a new one.
+which it refers: that one came later, and goes again. A row that was deleted may refer to one that a
+foreign key's cascade deleted with it: that one comes back after it. An UPDATE of a row's primary
+key writes the row's entry in each index anew: InnoDB then looks for what the row refers to, as for
+a new one.
 """
 
 from __future__ import annotations
@@ -99,7 +101,9 @@ class Unchecked:
     ``went``: the tables whose rows may have gone without row events, since they were emptied,
     dropped, written by statements that are logged as text, or by foreign keys, each with the last
     ``seq``; ``texts``: those written as text; ``late``: those that got a foreign key; ``lost``: the
-    foreign keys, also those that the server does not act on, to tables that are gone."""
+    foreign keys, also those that the server does not act on, to tables that are gone; ``ahead``:
+    by key the values of rows that come back after one that refers to them, each with the ``seq`` of
+    the change that took both."""
 
     keys: Sequence[Reference] = ()
     values: Mapping[Reference, Mapping[tuple[Any, ...], int]] = field(default_factory=dict)
@@ -108,11 +112,12 @@ class Unchecked:
     texts: Mapping[TableId, int] = field(default_factory=dict)
     late: Mapping[TableId, int] = field(default_factory=dict)
     lost: Sequence[Reference] = ()
+    ahead: Mapping[Reference, set[tuple[int, tuple[Any, ...]]]] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
-        changes: Iterable[pa.RecordBatch],
+        changes: Sequence[pa.RecordBatch],
         keys: Sequence[Reference],
         off: Callable[[Integers], Flags] | None,
         before: Before | None = None,
@@ -156,7 +161,7 @@ class Unchecked:
                     for value, seq in rows:
                         if value is not None:
                             earliest[value] = min(seq, earliest.get(value, seq))
-        return cls(keys, values, before, went, texts, late, lost)
+        return cls(keys, values, before, went, texts, late, lost, _ahead(changes, keys))
 
     def checks(
         self, made: Statements, followed: Followed
@@ -234,6 +239,9 @@ class Unchecked:
             if not cells:
                 continue
             needed = touched & self._known(key, made.new, key.columns, made.seqs)
+            if made.kind == "insert" and (ahead := self.ahead.get(key)):
+                comes = zip(made.seqs.tolist(), _values(made.new, key.columns), strict=True)
+                needed |= np.array([one in ahead for one in comes], np.bool_)
             last = max(self.went.get(key.parent, -1), self.late.get(key.child, -1))
             needed |= touched & (made.seqs < last)
             dangled, unsure = self._dangled(key, made, touched & ~nulls(cells))
@@ -278,6 +286,40 @@ class Unchecked:
             return np.zeros(len(seqs), np.bool_)
         given = zip(_values(cells, columns), seqs.tolist(), strict=True)
         return np.array([v is not None and values.get(v, seq + 1) <= seq for v, seq in given])
+
+
+def _ahead(
+    changes: Sequence[pa.RecordBatch], keys: Sequence[Reference]
+) -> dict[Reference, set[tuple[int, tuple[Any, ...]]]]:
+    """See :class:`Unchecked`: of the rows that came along with a deleted one, which are in the
+    order of their statements."""
+    found: dict[Reference, set[tuple[int, tuple[Any, ...]]]] = {}
+    seqs = [np.asarray(batch["seq"]) for batch in changes]
+    every, counts = np.unique(np.concatenate([np.zeros(0, np.int64), *seqs]), return_counts=True)
+    several = pa.array(every[counts > 1])
+    if not keys or not len(several):
+        return found
+    there, refer, place = dict[Any, int](), list[tuple[Any, int]](), 0
+    for batch in changes:
+        gone = pc.and_(pc.is_in(batch["seq"], several), pc.is_null(batch["after"]))
+        batch = batch.filter(gone)
+        for key in keys if batch.num_rows else ():
+            for table, columns, of_child in (
+                (key.child, key.columns, True), (key.parent, key.referenced, False),
+            ):  # fmt: skip
+                if table == table_of(batch):
+                    values = _values(image_cells(batch, "before"), columns)
+                    rows = zip(batch["seq"].to_pylist(), values, strict=True)
+                    for at, (seq, value) in enumerate(rows, place):
+                        if of_child and value is not None:
+                            refer.append(((key, seq, value), at))
+                        elif value is not None:
+                            there[key, seq, value] = at
+        place += batch.num_rows
+    for (key, seq, value), at in refer:
+        if there.get((key, seq, value), -1) > at:
+            found.setdefault(key, set()).add((seq, value))
+    return found
 
 
 def values_of(rows: pa.Table, columns: Sequence[str]) -> Mapping[tuple[Any, ...], int] | None:
