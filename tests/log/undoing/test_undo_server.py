@@ -32,6 +32,7 @@ class Story:
     def __init__(self, server: Server, folder: Path, db: str) -> None:
         self.server, self.folder, self.db = server, folder, db
         self.session = server.connect(autocommit=True)
+        self.run("SET lock_wait_timeout = 60")  # a lock that a failed story left is an error
         self.run(f"DROP DATABASE IF EXISTS {db}", f"CREATE DATABASE {db}", f"USE {db}")
         self.run("FLUSH BINARY LOGS")
         self.name = server.binlog_names()[-1]

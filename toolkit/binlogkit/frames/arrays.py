@@ -143,3 +143,8 @@ def lists(
 def one_array(column: pa.ChunkedArray) -> pa.Array:
     """A column as one array: where it is one already, combine_chunks would copy it."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def filtered(batch: pa.RecordBatch, stay: np.ndarray[Any, Any]) -> pa.RecordBatch:
+    """Those rows of a batch; itself if all of them stay."""
+    return batch if stay.all() else batch.filter(pa.array(stay))

@@ -26,6 +26,8 @@ def schema_of(schema: TableSchema, fields: Sequence[pa.Field]) -> pa.Schema:
         "key_kind": schema.key_kind,
         "key_origin": str(schema.key_origin),
     }
+    if schema.twice:
+        facts["twice"] = "1"
     if schema.supposed:
         facts["supposed"] = json.dumps([one.name for one in schema.supposed])
     metadata = {f"binlogkit:{k}".encode(): v.encode() for k, v in facts.items()}

@@ -19,8 +19,9 @@ Field metadata (all keys bytes, prefix ``binlogkit:``) of each image field: ``my
 ``scale`` (fraction digits or DECIMAL scale), ``kind`` (see :data:`KINDS`), ``name_origin``,
 ``sign_origin``, ``charset``, ``charset_origin``, ``labels_origin``; ``unsigned`` is ``1`` or ``0``.
 Schema metadata: ``binlogkit:table`` (JSON list of db and table), ``binlogkit:schema_version``,
-``binlogkit:key`` (JSON list of names), ``binlogkit:key_kind``, ``binlogkit:key_origin``, and where
-it rests on suppositions ``binlogkit:supposed`` (JSON list of their names).
+``binlogkit:key`` (JSON list of names), ``binlogkit:key_kind``, ``binlogkit:key_origin``, where it
+rests on suppositions ``binlogkit:supposed`` (JSON list of their names), and where its server logs
+some of its rows twice ``binlogkit:twice`` (``point_in_time/repeats.py``).
 """
 
 from __future__ import annotations

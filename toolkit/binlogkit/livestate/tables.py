@@ -17,15 +17,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses._savepoints import undone_mask, undone_ranges
+from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.analyses.point_in_time.boundary import Boundary, boundary_of
 from binlogkit.analyses.point_in_time.findings import KINDS
 from binlogkit.analyses.point_in_time.fold import Fold
+from binlogkit.analyses.point_in_time.repeats import not_done
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes
 from binlogkit.analyses.point_in_time.unlogged import CONTRADICTIONS
 from binlogkit.constants import TableId
 from binlogkit.errors import LimitError, UndeterminedError
+from binlogkit.frames.arrays import filtered
 from binlogkit.frames.schema import table_of
 from binlogkit.log.states.doubts import of_engine
 from binlogkit.log.states.forwards import transactional_of
@@ -194,7 +196,7 @@ class LiveTables:
 
     def _counting(self, step: Step, counted: set[int], rolled_back: set[int]) -> list[Any]:
         """The changes that count by now, of this step and of those that it decides."""
-        taken_back = undone_mask(undone_ranges(_with_savepoints(step.statements)))
+        left_out = not_done(undone_ranges(_with_savepoints(step.statements)))
         gtids = dict(zip(step.numbers, step.gtids, strict=True))
         prepared = step.having(Outcome.PREPARED)
         # Decided in its own step: its rows stay in their order, others cannot have met them.
@@ -206,15 +208,14 @@ class LiveTables:
         found = []
         for one in step.batches:
             batch, numbers = one.batch, np.asarray(one.batch["tx"].fill_null(-1))
-            if taken_back is not None:
-                stay = ~taken_back(batch)
-                batch, numbers = batch.filter(pa.array(stay)), numbers[stay]
+            if (left := left_out(batch)).any():
+                batch, numbers = batch.filter(pa.array(~left)), numbers[~left]
             for number in prepared.intersection(numbers.tolist()):
                 self._prepared[number].append(batch.filter(pa.array(numbers == number)))
             counts = np.isin(numbers, [-1, *counted])
             if rolled_back and self._stays(one.table):
                 counts |= np.isin(numbers, [*rolled_back])
-            found.append(batch if counts.all() else batch.filter(pa.array(counts)))
+            found.append(filtered(batch, counts))
         decided: list[Any] = []
         for number, outcome in step.decided:
             held, _ = self._prepared.pop(number, []), self.undecided.pop(number, None)

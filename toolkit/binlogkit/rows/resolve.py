@@ -27,7 +27,7 @@ from binlogkit.rows.schema import (
     TableSchema,
 )
 from binlogkit.rows.type_text import type_text
-from binlogkit.sources.log_format import version_tuple
+from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
 # The optional metadata's bits and lists count only the columns of a kind
 # (is_numeric_type, is_character_type, is_enum_or_set_type in the server's log_event.cc, 8.0.31).
@@ -142,6 +142,9 @@ def resolve_schema(
         chosen[1].cascades if chosen else (),
         tuple(problems),
         supposed=supposed,
+        twice=chosen is not None
+        and (table_map.db, table_map.table) in chosen[1].parents
+        and version_tuple(server_version) >= CASCADES_LOGGED,
     )
 
 

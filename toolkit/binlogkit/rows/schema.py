@@ -372,9 +372,10 @@ class TableSchema:
     ``version``: 0, 1, … per table name in log order; ``source``: whose log. ``key``: the column
     names of the primary key, else of the first unique key without nullable columns, else empty;
     ``key_kind``: ``primary``, ``unique``, ``none`` (it is known that there is none) or ``unknown``;
-    ``key_origin``: where that is known from. ``problems``: what contradicts (a definition that
-    does not fit the table map), each one sentence; ``supposed``: what it rests on that is not
-    known.
+    ``key_origin``: where that is known from. ``cascades``: see :class:`TableDefinition`;
+    ``twice``: whether its server logs such changes, and some of its own rows twice
+    (docs/traps.md, "Undo from 9.6 on"). ``problems``: what contradicts (a definition that does not
+    fit the table map), each one sentence; ``supposed``: what it rests on that is not known.
     """
 
     db: str
@@ -388,6 +389,7 @@ class TableSchema:
     problems: tuple[str, ...] = field(default=())
     source: str | None = None
     supposed: tuple[Supposition, ...] = ()
+    twice: bool = False
 
     @property
     def name(self) -> tuple[str, str]:

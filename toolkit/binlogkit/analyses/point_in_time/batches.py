@@ -15,10 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._frames import image_fields, is_frame, is_spark, lazy, to_arrow
-from binlogkit.analyses._savepoints import Undone, undone_mask
+from binlogkit.analyses._savepoints import Undone
 from binlogkit.analyses.point_in_time.codes import Integers
+from binlogkit.analyses.point_in_time.repeats import not_done
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
+from binlogkit.frames.arrays import filtered
 
 _BATCH_ROWS = 65_536
 _NEEDED = frozenset(
@@ -38,23 +40,21 @@ def counted_batches(
     """The changes of these transactions (``tx``), and those outside any from ``outside`` on
     (``seq``); all if None.
 
-    Changes that a ROLLBACK TO SAVEPOINT undid are left out. Changes of other tables than ``names``
-    may be included. UsageError for a frame without the ``key``.
+    Changes that a ROLLBACK TO SAVEPOINT undid, or that are in the log once more, are left out.
+    Changes of other tables than ``names`` may be included. UsageError for a frame without the
+    ``key``.
     """
-    taken_back = undone_mask(undone)
+    left_out = not_done(undone)
     for batch in _in_order(changes, names, key):
-        stay = np.ones(batch.num_rows, bool)
+        stay = ~left_out(batch)
         if numbers is not None:
             if "tx" not in batch.schema.names:
                 raise UsageError("the changes have no column tx: their transactions are not known")
             tx = batch["tx"]
-            stay = np.asarray(tx.is_null()) | np.isin(np.asarray(tx.fill_null(0)), numbers)
+            stay &= np.asarray(tx.is_null()) | np.isin(np.asarray(tx.fill_null(0)), numbers)
             if outside >= 0:
                 stay &= ~np.asarray(tx.is_null()) | (batch["seq"].to_numpy() >= outside)
-        if taken_back is not None:
-            stay &= ~taken_back(batch)
-        batch = needed(batch)
-        yield batch if stay.all() else batch.filter(pa.array(stay))
+        yield filtered(needed(batch), stay)
 
 
 def needed(batch: pa.RecordBatch, *more: str) -> pa.RecordBatch:

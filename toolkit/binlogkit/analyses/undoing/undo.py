@@ -24,10 +24,11 @@ from binlogkit.analyses._frames import (
     records,
     to_arrow,
 )
-from binlogkit.analyses._savepoints import undone_mask, undone_ranges
+from binlogkit.analyses._savepoints import undone_ranges
 from binlogkit.analyses._tasks import arriving
 from binlogkit.analyses.point_in_time.boundary import read_boundaries
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.repeats import not_done
 from binlogkit.analyses.references import Reference, acting
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.analyses.undoing._planner import Facts, Planner
@@ -44,6 +45,7 @@ from binlogkit.analyses.undoing.plans import (
 from binlogkit.analyses.undoing.unchecked import Before, Unchecked, lost
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
+from binlogkit.frames.arrays import filtered
 from binlogkit.frames.schema import common_types, table_of
 from binlogkit.frames.text_columns import Mask
 from binlogkit.rows.schema import TableDefinition
@@ -127,7 +129,7 @@ def pieces(
     ``struck``: the tables whose rows later changes may have removed without being logged, each with
     the last ``seq``; the rest as for :func:`undo`.
     """
-    outcomes, undone = _outcomes(transactions), undone_mask(undone_ranges(statements))
+    outcomes, undone = _outcomes(transactions), not_done(undone_ranges(statements))
     happened = read_boundaries(boundaries)
     later = LaterDDL(happened)
     keys = tuple(referring)
@@ -187,7 +189,7 @@ def _plans(
     *,
     backwards: bool,
 ) -> FrameT:
-    frame, undone = plain_engine(changes), undone_mask(undone_ranges(statements))
+    frame, undone = plain_engine(changes), not_done(undone_ranges(statements))
     lazy(frame, ("seq", "op", "before", "after", "db", "table"))
     if schema is None:
         if is_spark(frame):
@@ -201,11 +203,9 @@ def _plans(
     return map_arrow(frame, planned, PLAN_SCHEMA, PLANS, like=changes, sort="step")
 
 
-def _happened(
-    changes: pa.RecordBatch, undone: Callable[[pa.RecordBatch], Mask] | None
-) -> pa.RecordBatch:
-    """The changes without those that a ROLLBACK TO SAVEPOINT undid."""
-    return changes if undone is None else changes.filter(pa.array(~undone(changes)))
+def _happened(changes: pa.RecordBatch, undone: Callable[[pa.RecordBatch], Mask]) -> pa.RecordBatch:
+    """The changes without those that a ROLLBACK TO SAVEPOINT undid, or that are logged twice."""
+    return filtered(changes, ~undone(changes))
 
 
 def _outcomes(transactions: Any) -> Mapping[int, str]:

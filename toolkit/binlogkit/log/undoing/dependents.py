@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from binlogkit.constants import TableId
+from binlogkit.frames.arrays import filtered
 from binlogkit.frames.schema import key_columns, table_of
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.schema import TableDefinition
@@ -231,18 +232,18 @@ class Others:
         return connected((table_of(batch) for batch in changes if batch.num_rows), pairs)
 
     def _counted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The changes that were committed and not undone by ROLLBACK TO SAVEPOINT."""
-        import pyarrow as pa
+        """The changes that were committed, not undone by ROLLBACK TO SAVEPOINT, and are not in
+        the log once more."""
         import pyarrow.compute as pc
 
-        from binlogkit.analyses._savepoints import undone_mask, undone_ranges
+        from binlogkit.analyses._savepoints import undone_ranges
+        from binlogkit.analyses.point_in_time.repeats import not_done
 
         transactions, statements = self._source.transactions, self._source.statements
         ended = transactions.filter(pc.not_equal(transactions["outcome"], "committed"))["tx"]
         if len(ended):
             batch = batch.filter(pc.invert(pc.is_in(batch["tx"], ended.combine_chunks())))
-        undone = undone_mask(undone_ranges(statements))
-        return batch if undone is None else batch.filter(pa.array(~undone(batch)))
+        return filtered(batch, ~not_done(undone_ranges(statements))(batch))
 
     def _marked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         import pyarrow as pa

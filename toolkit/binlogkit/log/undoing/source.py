@@ -91,6 +91,7 @@ class LogSource(UndoSource):
         import numpy as np
 
         from binlogkit.analyses.point_in_time import read_boundaries
+        from binlogkit.analyses.point_in_time.repeats import once
         from binlogkit.frames.statements import Boundaries, Statements
         from binlogkit.frames.transactions import Transactions
         from binlogkit.sources.log_format import version_tuple
@@ -112,8 +113,8 @@ class LogSource(UndoSource):
             lambda window: versions.add(window.server_version),
             lambda window: off.append(window.unchecked()),
         )
-        read = (batch.batch for batch in log.read_batches(reading, wanted, views=views))
-        self.changes = [_those(batch, whole) for batch in read]
+        read = log.read_batches(reading, wanted, views=views)
+        self.changes = [_those(once(batch.batch), whole) for batch in read]
         sources = self._of_one_history()
         self.happened = _those(boundaries.finish(), whole)
         if not sources:  # rows that no event holds may come back
@@ -134,12 +135,13 @@ class LogSource(UndoSource):
 
     def of_tables(self, tables: Collection[TableId] | None) -> Iterator[pa.RecordBatch]:
         """See :class:`UndoSource`."""
+        from binlogkit.analyses.point_in_time.repeats import once
         from binlogkit.log.streams import Streams
 
         names = () if tables is None else tuple(TableName(*name) for name in sorted(tables))
         again = Streams(self._log.carriers, self._log.options)
         filters = Filters(sources=self.wanted.sources, tables=names)
-        yield from (each.batch for each in again.read_batches(again.reading(), filters))
+        yield from (once(each.batch) for each in again.read_batches(again.reading(), filters))
 
     @cached_property
     def _reading(self) -> StateReading:

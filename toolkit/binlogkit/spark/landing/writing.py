@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from binlogkit.errors import SchemaError, WriteError
+from binlogkit.frames.arrays import filtered
 from binlogkit.frames.row_batches import read_batches
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.schema import TableSchema
@@ -174,7 +175,7 @@ class _Files:
         batch = batch.select([name for name in batch.schema.names if name not in PARTITIONS])
         for day in np.unique(days):
             own = days == day
-            rows = batch if own.all() else batch.filter(pa.array(own))
+            rows = filtered(batch, own)
             self._file(shape, str(day), source).add(rows)
         while len(self._open) > _OPEN_FILES:
             self._close(next(iter(self._open)))

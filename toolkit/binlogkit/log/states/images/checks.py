@@ -17,6 +17,8 @@ from binlogkit.analyses.continuity import Break, KnownRows
 from binlogkit.analyses.point_in_time.batches import pieces
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.analyses.point_in_time.repeats import once, repeated
+from binlogkit.frames.arrays import filtered
 from binlogkit.frames.schema import DIGESTS
 from binlogkit.frames.statements import Boundaries
 from binlogkit.log.states.history import MERGE, first_rows
@@ -167,7 +169,7 @@ class ImageChecks:
         """
         found = []
         for schema, batch in window:
-            found.append((schema, batch.select(_NEEDED)))
+            found.append((schema, once(batch).select(_NEEDED)))
             yield schema, batch
         self._take_batches(found)
 
@@ -217,7 +219,7 @@ class ImageChecks:
         tx = np.asarray(batch["tx"].fill_null(-1))
         known = self._outcomes.of(tx, np.asarray(batch["xid"].is_valid()))
         found: Flags = (known == COUNTS) & ~self._taken_back(batch)
-        return found
+        return found & ~repeated(batch)
 
     def _taken_back(self, batch: pa.RecordBatch) -> Flags:
         """Which changes ROLLBACK TO SAVEPOINT undid."""
@@ -236,12 +238,12 @@ class ImageChecks:
             self.checked[name].changes += int(counts.sum())
             return
         if counts.any():
-            self._take(name, rows, _those(batch, counts))
+            self._take(name, rows, filtered(batch, counts))
         if left.any():
-            rows.doubt(_those(batch, left))
+            rows.doubt(filtered(batch, left))
         open_ = ~(counts | left)
         if open_.any():
-            self._open.append((schema, _those(batch, open_)))
+            self._open.append((schema, filtered(batch, open_)))
 
     def _take_map(self, schema: TableSchema, batch: pa.RecordBatch) -> None:
         """Compare the table map of some changes with the one before."""
@@ -337,9 +339,3 @@ class ImageChecks:
 def _change(batch: pa.RecordBatch, i: int) -> ChangePlace:
     file, pos, seq = (batch[name][i].as_py() for name in ("file", "pos", "seq"))
     return ChangePlace(file, pos, seq, None)
-
-
-def _those(batch: pa.RecordBatch, which: np.ndarray[Any, Any]) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    return batch if which.all() else batch.filter(pa.array(which))

@@ -3,7 +3,7 @@ known keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses._savepoints import Undone, undone_mask
-from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses._savepoints import Undone
+from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.identity import Key, Move, linked
+from binlogkit.analyses.point_in_time.repeats import not_done
 from binlogkit.errors import UsageError
 from binlogkit.frames.key_texts import asked_text, key_texts, values_of
 
@@ -115,12 +116,11 @@ class Candidates:
 def _counted(
     kept: list[KeptChanges], numbers: Integers, undone: Sequence[Undone]
 ) -> Iterator[KeptChanges]:
-    taken_back: Callable[[Any], Flags] | None = undone_mask(undone)
+    left_out = not_done(undone)
     for found in sorted(kept, key=lambda one: int(one.batch["seq"][0].as_py())) if kept else ():
         tx = found.batch["tx"]
         counts = np.asarray(tx.is_null()) | np.isin(np.asarray(tx.fill_null(-1)), numbers)
-        if taken_back is not None:
-            counts &= ~taken_back(found.batch)
+        counts &= ~left_out(found.batch)
         yield found if counts.all() else found.those(pa.array(counts))
 
 
