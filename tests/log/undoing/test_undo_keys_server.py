@@ -152,6 +152,14 @@ FOLLOWED: dict[str, tuple[list[str], list[str], str]] = {
              "RENAME TABLE c2 TO c, p2 TO p"], "committed"),
     "gone above": ([_UNIQUE, _BELOW.format("CASCADE"), "INSERT INTO g VALUES (30, 1)"],
                    [_MOVED, "ALTER TABLE c DROP FOREIGN KEY f"], "committed"),
+    "below one that restricts since": (
+        [_UNIQUE, _BELOW.format("CASCADE"), "INSERT INTO g VALUES (30, 1)"],
+        [_MOVED, "ALTER TABLE g DROP FOREIGN KEY g_ibfk_1",
+         "ALTER TABLE g ADD FOREIGN KEY (up) REFERENCES c (up)"], "committed"),
+    "below one that sets NULL since": (
+        [_UNIQUE, _BELOW.format("CASCADE"), "INSERT INTO g VALUES (30, 1), (31, NULL)"],
+        [_MOVED, "ALTER TABLE g DROP FOREIGN KEY g_ibfk_1",
+         "ALTER TABLE g ADD FOREIGN KEY (up) REFERENCES c (up) ON UPDATE SET NULL"], "committed"),
     "made again": (
         [], [_MOVED, "ALTER TABLE c DROP FOREIGN KEY f", "ALTER TABLE c ADD FOREIGN KEY (up) "
              "REFERENCES p (id) ON UPDATE CASCADE"], "committed"),
@@ -160,7 +168,7 @@ FOLLOWED: dict[str, tuple[list[str], list[str], str]] = {
 
 @pytest.mark.parametrize("case", FOLLOWED)
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
-@pytest.mark.sampled(11, 66)
+@pytest.mark.sampled(13, 78)
 @pytest.mark.gate(4)
 def test_rows_that_followed_a_key_follow_it_back(
     server: Server, image: str, case: str, tmp_path: Path

@@ -3,7 +3,8 @@
 By a foreign key that still cascades they follow the parent's statement back: it checks that as many
 rows refer to its row, so that none goes along that did not follow. They need statements of their
 own if it is gone or has another action since, or where the server would refuse the parent's, since
-other rows refer to it, too, by a foreign key that restricts.
+other rows refer to it, too, by a foreign key that restricts. So they do if rows that followed them
+in turn no longer would.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Followed:
     @classmethod
     def of(
         cls,
-        done: Iterable[Cascaded],
+        done: Sequence[Cascaded],
         keys: Iterable[Reference],
         boundaries: Sequence[Boundary],
         unsure: Integers = _NONE,
@@ -68,7 +69,11 @@ class Followed:
         ``apart``: the changes of parents whose rows get statements of their own."""
         later, counts = LaterDDL(boundaries), dict[_Key, dict[int, int]]()
         along, left, lost = list[Cascaded](), list[Cascaded](), dict[int, str]()
-        held = dict[_Key, set[int]]()
+        held, went, stand = (
+            dict[_Key, set[int]](),
+            set[tuple[int, TableId]](),
+            set[tuple[int, TableId]](),
+        )
         there = {(_small(key.child, key.columns), key.parent): key for key in keys}
         for one in done:
             seq, fate = one.at.seq, later.fate(one.child, one.at.seq)
@@ -81,6 +86,7 @@ class Followed:
                 lost |= dict.fromkeys(one.seqs.tolist(), reason)
             elif key is not None and one.action in (key.on_update, "SET NULL") and seq not in apart:
                 along.append(one)
+                went.add((seq, fate.name))
                 of_key = counts.setdefault((key.child, key.columns), {})
                 so_far = of_key.get(seq, 0)
                 some = len(one.seqs) > 0 or so_far not in (0, NONE_FOLLOWED)
@@ -92,6 +98,10 @@ class Followed:
                 left.append(one)
                 if key is not None:
                     held.setdefault((key.child, key.columns), set()).update(one.seqs.tolist())
+                    stand.add((seq, parent))
+        if stand & went:
+            more = np.array([seq for seq, _ in stand & went], np.int64)
+            return cls.of(done, there.values(), boundaries, unsure, np.union1d(apart, more))
         return cls(counts, along, left, lost, unsure, held)
 
     def reasons(self, seqs: Integers) -> pa.StringArray:
