@@ -194,6 +194,11 @@ COMPUTED: Mapping[str, tuple[str, str, set[str]]] = {
         "v INT AS (n + 1), s INT AS (v * 2), w INT AS (m) STORED, k INT AS (m * 2)",
         "MODIFY n DECIMAL(9,1)", {"v", "s"},
     ),
+    "of what a text has other zeros of": (
+        "z INT(5) ZEROFILL DEFAULT 7, w INT(4) ZEROFILL DEFAULT 7, v VARCHAR(9) AS (CONCAT(z)), "
+        "x VARCHAR(9) AS (CONCAT(w))",
+        "MODIFY z INT UNSIGNED DEFAULT 7, MODIFY w INT(4) ZEROFILL DEFAULT 8", {"v"},
+    ),
     "a key of what is not NULL": (
         "w INT AS (m) STORED", "MODIFY n INT NOT NULL, ADD UNIQUE (w, n)", set(),
     ),

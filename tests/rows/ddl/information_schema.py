@@ -108,6 +108,7 @@ def _column(row: tuple[Any, ...], version: int) -> ColumnDefinition:
         auto_increment="auto_increment" in extra,
         generated="stored" if "stored generated" in extra else generated,
         invisible="invisible" in extra,
+        zerofill=spec.zerofill,
     )
 
 

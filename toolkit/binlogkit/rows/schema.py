@@ -49,7 +49,8 @@ class ColumnDefinition:
     ``on_update_now``: ON UPDATE CURRENT_TIMESTAMP; ``reads``: the table's
     columns that a generated column's expression names; ``expression``: its tokens, by which two
     expressions that are written alike are equal; ``charset_of_database``: the character set
-    is its database's default, which no statement on the table names.
+    is its database's default, which no statement on the table names; ``zerofill``: how many digits
+    ZEROFILL makes of a value in a text, 0 without it.
     """
 
     name: str
@@ -72,6 +73,7 @@ class ColumnDefinition:
     reads: tuple[str, ...] = ()
     expression: tuple[str, ...] = ()
     charset_of_database: bool = False
+    zerofill: int = 0
 
     def written_with(self, signs: Container[str], functions: Container[str]) -> bool:
         """Whether a generated column's expression is known, and has only columns, constants, and

@@ -16,7 +16,7 @@ from binlogkit.rows.schema import ColumnDefinition, ForeignKey, StatementTime, T
 
 Pair = tuple[ColumnDefinition | None, ColumnDefinition | None]
 
-_FACTS = ("generated", "expression", "collation")
+_FACTS = ("generated", "expression", "collation", "zerofill")
 #: What gives the same whatever the session's settings are, as tokens of an expression.
 _SIGNS = frozenset("(),.+-*")
 _FUNCTIONS = frozenset((

@@ -112,9 +112,8 @@ def _definition(stored: dict[str, Any]) -> TableDefinition:
         default = column["default"]
         if isinstance(default, dict):
             default = bytes.fromhex(default["hex"])
-        labels = tuple(map(str, column["labels"]))
-        reads = tuple(map(str, column.get("reads", ())))
-        made = ColumnDefinition(**{**column, "default": default, "labels": labels, "reads": reads})
+        texts = {n: tuple(map(str, column.get(n, ()))) for n in ("labels", "reads", "expression")}
+        made = ColumnDefinition(**{**column, "default": default, **texts})
         column_of(made)  # KeyError: no type of MySQL
         columns.append(made)
     unique = tuple(tuple(map(str, names)) for names in stored["unique_keys"])

@@ -223,6 +223,7 @@ def resolve(
         length=length,
         scale=kind.scale,
         unsigned=kind.unsigned,
+        zerofill=kind.zerofill,
         charset=charset.charset,
         collation=charset.collation,
         labels=tuple(_text_label(label, charset.charset) for label in kind.labels),

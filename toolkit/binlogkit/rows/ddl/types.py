@@ -22,6 +22,10 @@ TEXT_CAPACITY = {
 }
 
 _DEFAULT_VECTOR = 2048  # dimensions of VECTOR without a number (manual 9.x, "The VECTOR Type")
+#: Digits of a value that ZEROFILL fills without a number (manual, "Numeric Type Attributes").
+_DIGITS = {
+    "tinyint": 3, "smallint": 5, "mediumint": 8, "int": 10, "bigint": 20, "float": 12, "double": 22,
+}  # fmt: skip
 _FLOAT_DIGITS = 24  # FLOAT(p) is DOUBLE above (manual, "Floating-Point Types")
 _FRACTION_DIGITS = 6
 
@@ -33,6 +37,7 @@ class TypeSpec:
     ``length``, ``scale``: as in ColumnDefinition, but of TEXT(n) and BLOB(n) the number given.
     ``text``: whether it has a character set; ``charset``: the one that is named, ``binary_sort``:
     the attribute BINARY. ``serial``: SERIAL, which brings NOT NULL, AUTO_INCREMENT and UNIQUE.
+    ``zerofill``: how many digits ZEROFILL makes of a value, 0 without it.
     """
 
     type: str
@@ -44,6 +49,7 @@ class TypeSpec:
     binary_sort: bool = False
     labels: tuple[str | bytes, ...] = ()
     serial: bool = False
+    zerofill: int = 0
 
 
 _Parse = Callable[[Reader], TypeSpec]
@@ -102,12 +108,13 @@ def _length(reader: Reader) -> int | None:
     return next(iter(_numbers(reader)), None)
 
 
-def _sign(reader: Reader) -> bool:
-    """SIGNED, UNSIGNED and ZEROFILL in any order; whether the column is unsigned."""
-    unsigned = False
+def _signed(reader: Reader, spec: TypeSpec, digits: int) -> TypeSpec:
+    """A type with SIGNED, UNSIGNED and ZEROFILL in any order; ``digits``: of a value."""
     while word := reader.accept_any("SIGNED", "UNSIGNED", "ZEROFILL"):
-        unsigned = unsigned or word != "SIGNED"
-    return unsigned
+        if word != "SIGNED":
+            zerofill = digits if word == "ZEROFILL" else spec.zerofill
+            spec = replace(spec, unsigned=True, zerofill=zerofill)
+    return spec
 
 
 def _fixed(spec: TypeSpec) -> _Parse:
@@ -116,38 +123,38 @@ def _fixed(spec: TypeSpec) -> _Parse:
 
 def _integer(name: str) -> _Parse:
     def parse(reader: Reader) -> TypeSpec:
-        _numbers(reader)
-        return TypeSpec(name, unsigned=_sign(reader))
+        digits, *_ = [*_numbers(reader), _DIGITS[name]]
+        return _signed(reader, TypeSpec(name), digits)
 
     return parse
 
 
 def _year(reader: Reader) -> TypeSpec:
     _numbers(reader)
-    _sign(reader)
+    _signed(reader, TypeSpec("year"), 0)
     return TypeSpec("year")
 
 
 def _decimal(reader: Reader) -> TypeSpec:
     precision, scale, *_ = [*_numbers(reader, 2), 0, 0]
-    return TypeSpec("decimal", precision or 10, scale, unsigned=_sign(reader))
+    return _signed(reader, TypeSpec("decimal", precision or 10, scale), precision or 10)
 
 
 def _float(reader: Reader) -> TypeSpec:
     numbers = _numbers(reader, 2)
     wide = len(numbers) == 1 and numbers[0] > _FLOAT_DIGITS
-    return TypeSpec("double" if wide else "float", scale=_digits(numbers), unsigned=_sign(reader))
+    return _inexact(reader, "double" if wide else "float", numbers)
 
 
-def _digits(numbers: list[int]) -> int | None:
-    """The digits that FLOAT(m,d) and DOUBLE(m,d) round to."""
-    return numbers[1] if len(numbers) > 1 else None
+def _inexact(reader: Reader, name: str, numbers: list[int]) -> TypeSpec:
+    """FLOAT or DOUBLE; (m,d): with the digits that they round to."""
+    digits, scale = numbers if len(numbers) > 1 else (_DIGITS[name], None)
+    return _signed(reader, TypeSpec(name, scale=scale), digits)
 
 
 def _double(reader: Reader, name: str = "double") -> TypeSpec:
     reader.accept("PRECISION")
-    numbers = _numbers(reader, 2)
-    return TypeSpec(name, scale=_digits(numbers), unsigned=_sign(reader))
+    return _inexact(reader, name, _numbers(reader, 2))
 
 
 def _real(reader: Reader) -> TypeSpec:
