@@ -52,7 +52,7 @@ from binlogkit_fixtures.servers import Server, ServerSpec
 from binlogkit_fixtures.truth import read_tables
 from tests.log.states.bases.test_bases_server import position
 from tests.truth.history_promises import Mark, between, identity, whole
-from tests.truth.history_rows import Change
+from tests.truth.history_rows import Change, keyed
 from tests.truth.history_statements import MARK, RESTART, STOP, Statements
 from tests.truth.truth_checks import judge_state
 
@@ -429,11 +429,18 @@ def _changes(
     """The row changes in the events since a mark, by table, and what becomes of them."""
     found, done = dict[str, list[Change]](), {_place(plan): plan for plan in plans}
     for record in history.log(start.file).row_records(start_position=start.pos):
-        plan = done.get(_place(record), {"refused": "not chosen", "skipped": False})
+        plan = done.pop(_place(record), {"refused": "not chosen", "skipped": False})
         undone = plan["refused"] is None
         told = record["pos"] > stop.pos, undone, plan["skipped"] or (rest and not undone)
         one = Change(record["pos"], record["before"], record["after"], *told)
         found.setdefault(record["table"], []).append(one)
+    emptied = {(p["pos"], p["table"]) for p in done.values() if rest and p["refused"]}
+    for pos, table in emptied:  # by what no event holds the rows of
+        before = (m for m in history.marks if m.file == start.file and m.pos <= pos)
+        there = max(before, key=lambda mark: mark.pos).tables.get(table)
+        rows = keyed(there).values() if there is not None else ()
+        left = (Change(pos, row, None, later=False, undone=False, left=True) for row in rows)
+        found.setdefault(table, []).extend(left)
     return found
 
 
