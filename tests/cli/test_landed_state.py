@@ -1,4 +1,4 @@
-"""``binlogkit state`` and ``diff`` of a landing: both engines write the same."""
+"""``binlogkit state``, ``diff`` and ``life`` of a landing: both engines write the same."""
 
 from __future__ import annotations
 
@@ -47,13 +47,20 @@ def test_spark_writes_the_same(run: Run, lake: Path, spark: Any, form: str) -> N
     assert outs[0].read_bytes() == outs[1].read_bytes() != b""
 
 
+@pytest.mark.spark
+def test_spark_finds_the_same_life(run: Run, lake: Path, spark: Any) -> None:
+    asked = ["--table", "shop.orders", "--key", "150", "--format", "jsonl"]
+    here, there = (run("life", lake, *asked, "--engine", one) for one in ("local", "spark"))
+    assert (here.status, here.err, here.out) == (there.status, there.err, there.out)
+    assert len(here.records) > 1
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [
         (["--table", "shop.orders", "--base", "x"], "--base is not for a landing"),
         ([], "one --table is asked for"),
         (["--table", "shop.orders", "--at", "x:y"], "not a position"),
-        (["--table", "shop.orders", "--master", "local"], "--master is of --engine spark"),
     ],
 )
 def test_what_is_asked_wrongly(run: Run, lake: Path, more: list[str], told: str) -> None:
@@ -62,9 +69,16 @@ def test_what_is_asked_wrongly(run: Run, lake: Path, more: list[str], told: str)
     assert told in done.complaint
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("command", [["state"], ["diff", "--from", "x:4"]])
-def test_spark_is_for_landings(run: Run, spark: Any, command: list[str]) -> None:
-    done = run(*command, *CASE.binlogs, "--table", "shop.orders", "--engine", "spark")
-    assert done.status == 2
-    assert "land the logs first" in done.complaint
+@pytest.mark.parametrize("command", [["state"], ["diff", "--from", "x:4"], ["life", "--key", "1"]])
+def test_spark_is_for_landings(
+    run: Run, lake: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """Which is said before Java starts."""
+    monkeypatch.setattr("binlogkit.spark.session", pytest.fail)
+    asked = [*command, "--table", "shop.orders"]
+    done = run(*asked, *CASE.binlogs, "--engine", "spark")
+    assert (done.status, "land the logs first" in done.complaint) == (2, True)
+    done = run(*asked, lake, "--master", "local")
+    assert (done.status, "--master is of --engine spark" in done.complaint) == (2, True)
+    done = run(*asked, lake, "--engine", "spark", "--schema", "x.sql")
+    assert (done.status, "--schema is not for a landing" in done.complaint) == (2, True)

@@ -79,15 +79,20 @@ def test_frames_and_analyses_are_those_of_this_process(server: str) -> None:
 
 def test_commands_take_its_address(server: str, tmp_path: Path) -> None:
     lake, out = tmp_path / "lake", tmp_path / "state.jsonl"
+    life, asked = tmp_path / "life.jsonl", ("--table", TABLE, "--key", "1", "--output")
     for words in (
         ("land", str(CASE.path), "--out", str(lake)),
         ("state", str(lake), "--table", TABLE, "--output", str(out)),
+        ("life", str(lake), *asked, str(life)),
     ):
         done = client("-m", "binlogkit", *words, "--engine", "spark", "--master", server)
         assert done.returncode == 0, done.stderr[-4000:]
     wanted = tmp_path / "wanted.jsonl"
     assert run(["state", str(CASE.path), "--table", TABLE, "--output", str(wanted)]) == 0
     assert out.read_text() == wanted.read_text() != ""
+    found = life.read_text()
+    assert run(["life", str(lake), *asked, str(life)]) == 0
+    assert found == life.read_text() != ""
     assert TABLE in Landing(lake).tables()
 
 

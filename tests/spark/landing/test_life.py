@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import binlogkit as bk
 from binlogkit.errors import SchemaError, UsageError
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.expiry import expire
+from binlogkit.spark.landing.shared_life import shared_life
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
@@ -29,22 +32,17 @@ CASES = [
 ]
 
 
-def told(asked: Any, table: str, key: list[Any]) -> Any:
+def told(life: Callable[..., Any], table: str, key: list[Any]) -> Any:
     """The life of a row, or why there is none."""
     try:
-        life = asked.life(table, key)
+        found = life(table, key)
     except UsageError as error:
         return str(error)
-    return [*life.records()], life.findings.to_pylist(), life.table, life.key
+    return [*found.records()], found.findings.to_pylist(), found.table, found.key, found.names
 
 
-@pytest.mark.filterwarnings("ignore::binlogkit.errors.UnmetWarning")  # of the logs
-@pytest.mark.sampled(0, 2)
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.cell}/{c.scenario}")
-def test_lives_are_the_logs(case: golden.GoldenCase, tmp_path: Path) -> None:
-    land(case.path, tmp_path)
-    landing, log = Landing(tmp_path), bk.open(case.path)
-    lives = 0
+def asked(landing: Landing, log: bk.Log) -> Iterator[tuple[str, list[Any]]]:
+    """Some keys of each table, that its rows had at any time."""
     for table in landing.tables():
         rows = [*log.row_records(table=table)]
         (*_, names) = [
@@ -54,11 +52,51 @@ def test_lives_are_the_logs(case: golden.GoldenCase, tmp_path: Path) -> None:
         for image in (row[side] for row in rows for side in ("before", "after")):
             if image is not None and {*names} <= {*image}:
                 keys.setdefault(str(key := [image[name] for name in names]), key)
-        for key in [*keys.values()][:: max(1, len(keys) // 4)]:
-            found = told(landing, table, key)
-            assert found == told(log, table, key), (table, key)
-            lives += not isinstance(found, str)
+        yield from ((table, key) for key in [*keys.values()][:: max(1, len(keys) // 4)])
+
+
+@pytest.mark.filterwarnings("ignore::binlogkit.errors.UnmetWarning")  # of the logs
+@pytest.mark.sampled(0, 2)
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.cell}/{c.scenario}")
+def test_lives_are_the_logs(case: golden.GoldenCase, tmp_path: Path) -> None:
+    land(case.path, tmp_path)
+    landing, log = Landing(tmp_path), bk.open(case.path)
+    lives = 0
+    for table, key in asked(landing, log):
+        found, wanted = (told(one.life, table, key) for one in (landing, log))
+        assert found == wanted, (table, key)
+        lives += not isinstance(found, str)
     assert lives > 5
+
+
+@pytest.mark.filterwarnings("ignore::binlogkit.errors.UnmetWarning")
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("case", "tables"),
+    [
+        # keys that go from row to row; a child whose parents' keys change
+        pytest.param(CASES[0], {"keyed.pk": [4], "keyed.child": [1]}, id="some"),
+        *(pytest.param(case, {}, marks=pytest.mark.campaign, id=str(case)) for case in CASES),
+    ],
+)
+def test_spark_finds_the_same(
+    case: golden.GoldenCase, tables: dict[str, Any], tmp_path: Path, spark: Any
+) -> None:
+    """Also if changes by which a row got other keys are in files that several tasks read."""
+    lake, logs = tmp_path / "lake", [tmp_path / log.name for log in case.binlogs]
+    marks = case.manifest.marks
+    logs[0].write_bytes(case.binlogs[0].read_bytes()[: marks[len(marks) // 2].pos])
+    land(logs[0], lake)
+    for log, path in zip(case.binlogs, logs, strict=True):
+        path.write_bytes(log.read_bytes())
+    land(logs, lake)
+    landing, lives = Landing(lake), 0
+    look = partial(shared_life, spark, landing)
+    for table, key in tables.items() or asked(landing, bk.open(logs)):
+        wanted = told(landing.life, table, key)
+        assert told(look, table, key) == wanted, (table, key)
+        lives += not isinstance(wanted, str)
+    assert lives > 1
 
 
 def test_what_expired_is_a_gap(tmp_path: Path) -> None:

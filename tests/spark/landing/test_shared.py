@@ -13,14 +13,12 @@ from binlogkit.errors import BinlogKitError
 from binlogkit.log.states.diff import TableDifference
 from binlogkit.log.states.table_state import TableState
 from binlogkit.spark.landing import Landing
-from binlogkit.spark.landing.landing_path import Folder
-from binlogkit.spark.landing.reading import File
 from binlogkit.spark.landing.shared import (
     SharedState,
     shared_difference,
     shared_state,
-    together,
 )
+from binlogkit.spark.landing.terms import Terms
 from binlogkit_fixtures import golden, manifest
 from tests.spark.landing.landings import land
 
@@ -54,6 +52,14 @@ def test_states_of_real_logs(case: golden.GoldenCase, spark: Any, tmp_path: Path
                     same_difference(difference, landing.diff(table, at))
 
 
+@pytest.mark.spark
+def test_a_column_of_types_that_have_nothing_in_common(spark: Any, tmp_path: Path) -> None:
+    """An ENUM that became text: one task folds all."""
+    land(golden.case("8.0-row-full", "ddl").path, tmp_path, Terms(tables=("evolve.item",)))
+    landing = Landing(tmp_path)
+    same(shared_state(spark, landing, "evolve.item"), landing.state("evolve.item"))
+
+
 def same_difference(found: TableDifference, wanted: TableDifference) -> None:
     """Records in their order, and what is said of them."""
     assert list(found.records()) == list(wanted.records())
@@ -77,12 +83,3 @@ def same(found: SharedState, wanted: TableState) -> None:
         "definition",
     ):  # fmt: skip
         assert getattr(found.state, name) == getattr(wanted, name), name
-
-
-def test_files_that_may_share_a_transaction_are_restored_together() -> None:
-    def file(path: str, first: int, last: int, day: str = "d") -> File:
-        return File(Folder(Path(path)), {"_day": day, "_source": None}, first, last)
-
-    given = [file("c", 5, 9), file("a", 1, 3), file("b", 3, 4), file("e", 4, 4, "x")]
-    found = [[str(one.path) for one in group] for group in together(given)]
-    assert found == [["a", "b"], ["c"], ["e"]]

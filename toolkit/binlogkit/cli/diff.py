@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from binlogkit.cli.engine import engine_options, spark_of
+from binlogkit.cli.engine import engine_options, master_of, started
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     base_options,
@@ -21,15 +21,13 @@ from binlogkit.cli.options import (
 from binlogkit.cli.pages import Page, page_of, page_options
 from binlogkit.cli.sources import landing_of, only
 from binlogkit.cli.startup import arrow_without_pandas
-from binlogkit.cli.state import OF_LANDINGS, tell_state
+from binlogkit.cli.state import tell_state
 from binlogkit.cli.status import ENDS, FINDINGS, WELL, status_of
 from binlogkit.errors import UsageError
 from binlogkit.frames.fields.rows import DIFFERENCE
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.reports.model import Report
     from binlogkit.spark.landing import Landing
@@ -67,15 +65,13 @@ def command(**arguments: Any) -> int:
     from binlogkit.reports.output import write_batches, write_records
 
     landing, log = landing_of(arguments), None
-    spark = spark_of(arguments)
+    master = master_of(arguments, landing)
     if landing is None:
         arrow_without_pandas()
     page = page_of(arguments, "output_format", "output", "columns")
     output = output_of(arguments)
     if landing is not None:
-        found, files = _landed(landing, spark, arguments, page), landing.ledger.files
-    elif spark is not None:
-        raise UsageError(OF_LANDINGS)
+        found, files = _landed(landing, master, arguments, page), landing.ledger.files
     else:
         log = open_input(arguments)
         page.find(log)
@@ -107,7 +103,7 @@ def command(**arguments: Any) -> int:
 
 
 def _landed(
-    landing: Landing, spark: SparkSession | None, arguments: dict[str, Any], page: Page
+    landing: Landing, master: str | None, arguments: dict[str, Any], page: Page
 ) -> TableDifference:
     """What differs between two positions of a landing."""
     from binlogkit.log.states.point import point_args
@@ -117,11 +113,11 @@ def _landed(
     points = [arguments[name] for name in ("first", "second")]
     if any({*point_args(point)} - {"at"} for point in points):
         raise UsageError("a point of a landing is FILE:POS")
-    if spark is None:
+    if master is None:
         return landing.diff(arguments["table"], *points)
     from binlogkit.spark.landing.shared import shared_difference
 
-    return shared_difference(spark, landing, arguments["table"], *points)
+    return shared_difference(started(master), landing, arguments["table"], *points)
 
 
 def _doubts(found: TableDifference) -> list[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from binlogkit.sources.carriers import Carrier
+    from binlogkit.spark.landing import Landing
 
 #: Bytes of logs to be read from which ``auto`` is Spark. Its start takes as long as this process
 #: takes for a gigabyte and more, and one machine's tasks do not read faster than its threads
@@ -56,20 +57,44 @@ def spark_of(
     ``fresh``: gives those that are to be read, for ``auto``. Errors: UsageError (a master without
     Spark, no PySpark, no Java), InputError.
     """
-    engine, master = arguments.pop("engine"), arguments.pop("master")
-    if engine == "auto":
-        engine = "spark" if master is not None or _large(fresh) else "local"
-    if engine == "local":
-        if master is not None:
-            raise UsageError("--master is of --engine spark")
+    master = _master_of(arguments, fresh)
+    if master is None:
         return None
     for carrier in carriers:
         if carrier.size is None:
             with carrier.content():
                 pass
+    return started(master)
+
+
+def master_of(arguments: dict[str, Any], landing: Landing | None) -> str | None:
+    """Take the engine out of the arguments of a command that has Spark for landings only: its
+    master, None where this process does it. Spark is not started.
+
+    Errors: UsageError (a master without Spark, Spark without a landing).
+    """
+    master = _master_of(arguments, tuple)
+    if master is not None and landing is None:
+        raise UsageError("--engine spark takes the folder of a landing: land the logs first")
+    return master
+
+
+def started(master: str) -> SparkSession:
+    """Spark's session. UsageError: no PySpark, no Java."""
     from binlogkit.spark import session
 
-    return session(master=master or "local[*]")
+    return session(master=master)
+
+
+def _master_of(arguments: dict[str, Any], fresh: Callable[[], Sequence[Carrier]]) -> str | None:
+    engine, master = arguments.pop("engine"), arguments.pop("master")
+    if engine == "auto":
+        engine = "spark" if master is not None or _large(fresh) else "local"
+    if engine == "spark":
+        return master or "local[*]"
+    if master is not None:
+        raise UsageError("--master is of --engine spark")
+    return None
 
 
 def _large(fresh: Callable[[], Sequence[Carrier]]) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.engine import engine_options, master_of, started
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     index_option,
@@ -22,6 +23,10 @@ from binlogkit.cli.state import tell_state
 from binlogkit.cli.status import ENDS, FINDINGS, WELL, note_index, status_of
 from binlogkit.frames.fields.rows import LIFE
 from binlogkit.rows.filters import written_table_name
+
+if TYPE_CHECKING:
+    from binlogkit.log.states.life.life import RowLife
+    from binlogkit.spark.landing import Landing
 
 _VIEW = (
     "pos", "timestamp", "thread_id", "life", "op", "changes",
@@ -42,6 +47,7 @@ _VIEW = (
 )
 @click.option("--source", metavar="NAME", help="Whose logs, where several servers have the table.")
 @index_option
+@engine_options("local", "spark")
 @place_options
 @output_options
 def command(**arguments: Any) -> int:
@@ -49,7 +55,8 @@ def command(**arguments: Any) -> int:
 
     The row is followed through changes of its key, forwards and back. Text in keys is compared by
     its bytes, whatever the collation. FILE may be a landing (`binlogkit land`): its folder, or with
-    --ledger its URL. Its answer is that of its logs, which are not needed.
+    --ledger its URL. Its answer is that of its logs, which are not needed; --engine spark is for
+    landings.
     """
     from binlogkit.reports.changes import with_changes
     from binlogkit.reports.output import parse_columns, write_records
@@ -59,10 +66,11 @@ def command(**arguments: Any) -> int:
     if arguments["key_columns"] is not None:
         arguments["key_columns"] = parse_columns(arguments["key_columns"])
     landing = landing_of(arguments)
+    master = master_of(arguments, landing)
     if landing is not None:
         only(arguments, "table", "key", "key_columns")
         given = {name: arguments[name] for name in ("table", "key", "key_columns")}
-        found, several = landing.life(**given), len(landing.ledger.files) > 1
+        found, several = _landed(landing, master, given), len(landing.ledger.files) > 1
     else:
         log = open_input(arguments)
         found = log.life(**{k: v for k, v in arguments.items() if v is not None})
@@ -79,6 +87,15 @@ def command(**arguments: Any) -> int:
     gaps = landing is not None  # which of logs are reported with the logs
     tell_state(name, found.findings.to_pylist(), wrong, found.assumes, gaps=gaps)
     return status if found.determined else FINDINGS
+
+
+def _landed(landing: Landing, master: str | None, given: dict[str, Any]) -> RowLife:
+    """The life of a landed row, for which this process looks, or Spark's tasks."""
+    if master is None:
+        return landing.life(**given)
+    from binlogkit.spark.landing.shared_life import shared_life
+
+    return shared_life(started(master), landing, **given)
 
 
 def _words(record: Mapping[str, Any]) -> str:

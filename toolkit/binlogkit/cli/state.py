@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from binlogkit.cli.engine import engine_options, spark_of
+from binlogkit.cli.engine import engine_options, master_of, started
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     base_options,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from binlogkit.spark.landing import Landing
 
 _LOG = logging.getLogger(__name__)
-OF_LANDINGS = "--engine spark takes the folder of a landing: land the logs first"
 
 
 @click.command("state", cls=Command)
@@ -60,14 +59,12 @@ def command(**arguments: Any) -> int:
     from binlogkit.reports.text import write_state, write_states
 
     landing = landing_of(arguments)
-    spark = spark_of(arguments)
+    master = master_of(arguments, landing)
     if landing is None:
         arrow_without_pandas()
     output = output_of(arguments)
     if landing is not None:
-        return _landed(landing, spark, output, arguments)
-    if spark is not None:
-        raise UsageError(OF_LANDINGS)
+        return _landed(landing, master, output, arguments)
     log = open_input(arguments)
     tables = list(arguments.pop("table"))
     point = {k: v for k, v in arguments.items() if v is not None}
@@ -92,7 +89,7 @@ def command(**arguments: Any) -> int:
     return met if all(notes.determined for notes in states.notes) else FINDINGS
 
 
-def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, Any]) -> int:
+def _landed(landing: Landing, master: str | None, output: Output, arguments: dict[str, Any]) -> int:
     """A landed table's state, folded here or by Spark's tasks."""
     from binlogkit.reports.text import write_state
 
@@ -100,14 +97,14 @@ def _landed(landing: Landing, spark: Any, output: Output, arguments: dict[str, A
     tables, at = arguments["table"], arguments["at"]
     if len(tables) != 1:
         raise UsageError("of a landing one --table is asked for")
-    if spark is None:
+    if master is None:
         state = landing.state(*tables, at=at)
         write_state(state, output)
         StateNotes(written_table_name(*state.table), state).tell(gaps=True)
         return WELL if state.determined else FINDINGS
     from binlogkit.spark.landing.shared import shared_state
 
-    shared = shared_state(spark, landing, tables[0], at)
+    shared = shared_state(started(master), landing, tables[0], at)
     write_state(shared, output)
     name = written_table_name(*shared.state.table)
     unknown = [f"{shared.unknown_cells} cells are not determined by the log"]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.constants import TableId
-from binlogkit.frames.schema import supposed_of
+from binlogkit.frames.schema import supposed_of, table_of
 from binlogkit.log.states.life.life import Looking, RowLife, check_key
 from binlogkit.log.states.reading import RowSource
 from binlogkit.spark.landing.happened import happened_to_tables
@@ -25,25 +25,23 @@ if TYPE_CHECKING:
     Read: TypeAlias = Callable[[Iterable[TableId]], Iterable[pa.RecordBatch]]
 
 
-def landed_life(
-    ledger: Ledger, read: Read, states: LandedStates, transactions: pa.Table, **asked: Any
-) -> RowLife:
-    """See :meth:`binlogkit.spark.landing.Landing.life`.
+def landed_life(rows: LandedRows, **asked: Any) -> RowLife:
+    """See :meth:`binlogkit.spark.landing.Landing.life`; ``asked``: as of :class:`Looking`."""
+    check_key(asked["key_columns"])
+    return Looking(rows.ledger, rows, **asked).life()
+
+
+class LandedRows(RowSource):
+    """A landing as the source of a row's life.
 
     ``read``: gives the changes of tables with all of their columns; ``states``: of the table;
-    ``transactions``: all of the ledger; ``asked``: the table, the key's value, and its columns.
+    ``transactions``: all of the ledger.
     """
-    check_key(asked["key_columns"])
-    return Looking(ledger, _LandedRows(ledger, read, states, transactions), **asked).life()
-
-
-class _LandedRows(RowSource):
-    """A landing as the source of a row's life."""
 
     def __init__(
         self, ledger: Ledger, read: Read, states: LandedStates, transactions: pa.Table
     ) -> None:
-        self._ledger, self._read, self._states = ledger, read, states
+        self.ledger, self._read, self._states = ledger, read, states
         self.assumes = states.assumes
         self.history, self.given = ledger.history, ledger.given
         self.transactions, self.boundaries = transactions, ledger.boundaries
@@ -53,25 +51,24 @@ class _LandedRows(RowSource):
     @property
     def unchecked(self) -> Callable[[Integers], Flags]:
         """See :class:`Source`."""
-        return self._ledger.unchecked
+        return self.ledger.unchecked
 
     def rows(self, tables: Iterable[str] | None) -> Iterator[tuple[TableId, pa.RecordBatch]]:
         """See :class:`RowSource`."""
-        names = [landed_name(table) for table in tables or ()]
-        ledger = self._ledger
-        ledger.refuse_waiting(names)
-        there = [name for name in names if ledger.has(name)]
+        there = self.there(map(landed_name, tables or ()))
         found: dict[str, Supposition] = {}
-        for batch in self._read(there):
-            name = batch["db"][0].as_py(), batch["table"][0].as_py()
-            for image in ("before", "after"):
-                found |= {str(one): one for one in supposed_of(name, batch[image])}
-            yield name, batch
+        yield from with_names(self._read(there), found)
         self.suppositions = [*found.values()]
+
+    def there(self, names: Iterable[TableId]) -> list[TableId]:
+        """Those of some tables that have landed. InputError: rows of one wait."""
+        names = [*names]
+        self.ledger.refuse_waiting(names)
+        return [name for name in names if self.ledger.has(name)]
 
     def happened(self) -> pa.Table:
         """See :class:`RowSource`."""
-        return happened_to_tables(self._ledger)
+        return happened_to_tables(self.ledger)
 
     def unlogged(
         self,
@@ -79,4 +76,15 @@ class _LandedRows(RowSource):
         own: Sequence[pa.RecordBatch] | None = None,
     ) -> list[Contradiction]:
         """See :class:`RowSource`."""
-        return self._states.shown(own) if self._ledger.has(self._states.name) else []
+        return self._states.shown(own) if self.ledger.has(self._states.name) else []
+
+
+def with_names(
+    batches: Iterable[pa.RecordBatch], supposed: dict[str, Supposition]
+) -> Iterator[tuple[TableId, pa.RecordBatch]]:
+    """Changes with their table; what is supposed of their values is added to ``supposed``."""
+    for batch in batches:
+        name = table_of(batch)
+        for image in ("before", "after"):
+            supposed |= {str(one): one for one in supposed_of(name, batch[image])}
+        yield name, batch

@@ -28,7 +28,8 @@ from binlogkit.spark.landing.tables import file_of, opened
 #: The columns of all tables that a state needs.
 _LEAN = frozenset(("_change_type", "_sequence", "_file", "_pos", "_inner", "_row", "_cells"))
 _ALIKE = ("_change_type", "_file")  # texts that many rows have in common
-_LARGEST = (1 << 63) - 1
+#: The largest ``_commit_version``.
+LARGEST = (1 << 63) - 1
 
 
 def landed(
@@ -77,7 +78,7 @@ def files(folder: LandingPath) -> tuple[pa.Schema, list[File]]:
     for action in pa.table(table.get_add_actions(flatten=False)).to_pylist():
         low, high = ((action.get(end) or {}).get(BOUNDED) for end in ("min", "max"))
         if low is None or high is None:
-            low, high = 0, _LARGEST
+            low, high = 0, LARGEST
         path = file_of(folder, action["path"])
         partition = action.get("partition") or {}
         found.append(File(path, partition, low, high, action["size_bytes"]))

@@ -195,17 +195,15 @@ class Landing:
 
         Errors: those of :meth:`state`; UsageError, also of a table without a key.
         """
-        from binlogkit.spark.landing.life import landed_life
+        from binlogkit.spark.landing.life import LandedRows, landed_life
 
-        return landed_life(
+        rows = LandedRows(
             self.ledger,
             lambda names: self.passing(names, whole=True),
             LandedStates(self.ledger, self.lean(), [table], [None]),
             self.transactions(),
-            table=table,
-            value=key,
-            key_columns=key_columns,
         )
+        return landed_life(rows, table=table, value=key, key_columns=key_columns)
 
     def concerning(self, table: str, *points: AtArg) -> Landing:
         """This landing with the transactions only that the states of a table at some points need.

@@ -7,11 +7,9 @@ needs several tables, one task restores them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -22,14 +20,16 @@ from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.counting import Counting, Until
 from binlogkit.analyses.point_in_time.shared import Shared
 from binlogkit.constants import TableId
+from binlogkit.errors import SchemaError
 from binlogkit.frames.flat_states import cast_to, flat_schema, flat_states
 from binlogkit.frames.generic import state_rows
 from binlogkit.log.index.transactions import Concerned
 from binlogkit.log.states.forwards import RESTARTED
 from binlogkit.rows.filter_args import AtArg
+from binlogkit.spark.landing.file_groups import Group, groups_of
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.numbering import Numbering
-from binlogkit.spark.landing.reading import File, files, lean, read_file
+from binlogkit.spark.landing.reading import LARGEST, lean, schema_of
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.states import LandedStates
@@ -108,6 +108,13 @@ def shared_difference(
 
 def _states(spark: SparkSession, landing: Landing, table: str, *points: AtArg) -> LandedStates:
     landing = landing.concerning(table, *points)
+    return states_by_tasks(spark, landing, table, *points)
+
+
+def states_by_tasks(
+    spark: SparkSession, landing: Landing, table: str, *points: AtArg
+) -> LandedStates:
+    """The states of a landed table, folded by tasks."""
     changes = partial(_changes, spark, landing)
     return LandedStates(landing.ledger, changes, [table], points, here=landing.lean())
 
@@ -134,49 +141,49 @@ def _texts(rows: pa.RecordBatch) -> pa.RecordBatch:
 def _changes(
     spark: SparkSession, landing: Landing, names: Sequence[TableId], until: Until | None
 ) -> Shared:
+    """The changes of landed tables at least up to a point, held by tasks."""
     if len(names) != 1:
         ledger = landing.ledger
         whole = _Whole(landing.out, tuple(names), ledger.last_expired, ledger.concerned)
-        return Shared(_tasks(spark, 1), whole, whole.schema(landing))
+        return Shared(numbers(spark, 1), whole, whole.schema(landing))
     (name,) = names
-    ledger, last = landing.ledger, _last_version(landing, until)
-    own = tuple(b for b in ledger.boundaries if b.concerns(name))
-    groups: list[_Group] = []
-    schemas = []
-    for folder, versions in landing.folders(name):
-        schema, found = files(folder)
-        schema = lean(schema)
-        chosen = [file for file in found if file.first <= last]
-        groups += [_Group(tuple(g), schema, tuple(versions)) for g in together(chosen)]
-        none = Restored(name, schema.empty_table(), versions, ledger.numbering, ledger.masks)
-        schemas.append(none.united())
+    tasks, restoring = restored_by_tasks(spark, landing, name, lean, _last_version(landing, until))
+    return Shared(tasks, restoring, _schema(landing, name))
+
+
+def restored_by_tasks(
+    spark: SparkSession,
+    landing: Landing,
+    name: TableId,
+    columns: Callable[[pa.Schema], pa.Schema] = lambda schema: schema,
+    last: int = LARGEST,
+) -> tuple[SparkTasks, Callable[[Batches], Batches]]:
+    """Tasks that hold a landed table's changes, and what makes changes of their rows; the rest as
+    in :func:`groups_of`."""
+    ledger = landing.ledger
+    groups = tuple(groups_of(landing, name, columns, last))
     ledger.check_expired()
-    restoring = _Restoring(name, tuple(groups), ledger.numbering, ledger.masks, own)
-    return Shared(_tasks(spark, len(groups)), restoring, schemas[-1])
+    own = tuple(b for b in ledger.boundaries if b.concerns(name))
+    return numbers(spark, len(groups)), _Restoring(groups, ledger.numbering, ledger.masks, own)
 
 
-def _tasks(spark: SparkSession, count: int) -> SparkTasks:
+def numbers(spark: SparkSession, count: int) -> SparkTasks:
     """The numbers of tasks, each in its own partition."""
     return SparkTasks(spark.range(0, max(count, 1), 1, max(count, 1)))
 
 
-def together(given: Sequence[File]) -> Iterator[list[File]]:
-    """Groups of files that may share transactions: of one day and source, with overlapping
-    commits."""
-
-    def partition(file: File) -> tuple[str, ...]:
-        return tuple(f"{name}={value}" for name, value in sorted(file.partition.items()))
-
-    for _, several in groupby(sorted(given, key=partition), key=partition):
-        found: list[File] = []
-        last = -1
-        for file in sorted(several, key=attrgetter("first", "last", "path")):
-            if found and file.first > last:
-                yield found
-                found = []
-            found.append(file)
-            last = max(last, file.last)
-        yield found
+def _schema(landing: Landing, name: TableId) -> pa.Schema:
+    """Of a table's changes; without columns where versions have no types in common, so that one
+    task folds them."""
+    ledger, none = landing.ledger, pa.schema([pa.field("after", pa.struct([]))])
+    schema = none
+    for folder, versions in landing.folders(name):
+        rows = lean(schema_of(folder)).empty_table()
+        try:
+            schema = Restored(name, rows, versions, ledger.numbering, ledger.masks).united()
+        except SchemaError:
+            return none
+    return schema
 
 
 def _last_version(landing: Landing, until: Until | None) -> int:
@@ -202,23 +209,10 @@ def _last_places(transactions: pa.Table, file: str, pos: str) -> Iterator[tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
-    """Files that a task restores together.
-
-    ``schema``: of their folder; ``versions``: of the table, there.
-    """
-
-    files: tuple[File, ...]
-    schema: pa.Schema
-    versions: tuple[pa.RecordBatch, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Restoring:
     """The tasks' work: the changes of some groups of a table's files."""
 
-    name: TableId
-    groups: tuple[_Group, ...]
+    groups: tuple[Group, ...]
     numbering: Numbering
     masks: Masks
     boundaries: tuple[Boundary, ...]
@@ -226,12 +220,8 @@ class _Restoring:
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch[0].to_pylist() if self.groups else ():
-                yield from self._of(self.groups[number])
-
-    def _of(self, group: _Group) -> Iterator[pa.RecordBatch]:
-        rows = pa.concat_tables([read_file(file, group.schema) for file in group.files])
-        one = Restored(self.name, rows, [*group.versions], self.numbering, self.masks)
-        yield from one.batches(self.numbering.numbers(one.places), self.boundaries)
+                one = self.groups[number].restored(self.numbering, self.masks)
+                yield from one.batches(self.numbering.numbers(one.places), self.boundaries)
 
 
 @dataclass(frozen=True, slots=True)

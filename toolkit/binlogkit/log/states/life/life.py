@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from binlogkit.analyses.point_in_time.findings import StateFinding
 from binlogkit.constants import TableId
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.boundary import Boundary
+    from binlogkit.analyses.point_in_time.codes import Integers
     from binlogkit.analyses.point_in_time.identity import Identity
     from binlogkit.analyses.point_in_time.lives import Lives, Step
     from binlogkit.log.states.life.reading import Candidates, KeptChanges
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from binlogkit.log.states.reading import RowSource
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
+
+    Look: TypeAlias = Callable[[Identity, Any, Integers], Candidates]
 
 _SHOWN = ("file", "pos", "timestamp", "thread_id", "life", "op")
 _NO_KEY = "{} has no primary key, nor a unique one without NULL: its rows cannot be distinguished"
@@ -119,7 +122,8 @@ def check_key(columns: Sequence[str] | None) -> None:
 
 
 class Looking:
-    """Logs read for one row; ``reading``: of them."""
+    """Logs read for one row; ``reading``: of them; ``look``: as :func:`.reading.candidates` does,
+    for those who do not read."""
 
     def __init__(
         self,
@@ -129,7 +133,12 @@ class Looking:
         value: Any,
         key_columns: Sequence[str] | None,
         transactional: bool | None = None,
+        *,
+        look: Look | None = None,
     ) -> None:
+        from binlogkit.log.states.life.reading import candidates
+
+        self._look = look or partial(candidates, reading)
         self._log, self._reading = log, reading
         self._value, self._columns = value, key_columns
         self._name = full_name(reading.history, table)
@@ -213,13 +222,8 @@ class Looking:
         return known
 
     def _whole(self, identity: Identity) -> Candidates:
-        """All changes of the row; read twice if there are many, and an early key shows late."""
-        from binlogkit.log.states.life.reading import Candidates
-
-        gathered = self._gathered(identity, Candidates(self._value))
-        if not gathered.complete:
-            tracked = gathered.keys_tracked(self._numbers, self._undone)
-            gathered = self._gathered(identity, Candidates(self._value, tracked))
+        """All changes of the row, and what they show."""
+        gathered = self._look(identity, self._value, self._numbers)
         self._gaps = self._reading.gaps
         tracked = gathered.keys_tracked(self._numbers, self._undone)
         own = gathered.found(tracked, self._numbers, self._undone)
@@ -227,17 +231,6 @@ class Looking:
         known = [kept.batch for kept in own] if same else None
         self._contradictions = self._reading.unlogged(self._gaps, known)
         return gathered
-
-    def _gathered(self, identity: Identity, found: Candidates) -> Candidates:
-        from binlogkit.analyses.point_in_time.batches import pieces
-
-        tables = [written_table_name(*name) for name in identity.names]
-        for name, batch in self._reading.rows(tables):
-            for seq, piece in pieces(batch, identity.since):
-                there, key = identity.at(seq)
-                if there == name:
-                    found.take(piece, key, written_table_name(*name))
-        return found
 
     def _missing(
         self, names: list[TableId], above: list[str], tracked: set[str]

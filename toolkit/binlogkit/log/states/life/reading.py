@@ -3,20 +3,26 @@ known keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._savepoints import Undone
-from binlogkit.analyses.point_in_time.codes import Integers
-from binlogkit.analyses.point_in_time.identity import Key, Move, linked
+from binlogkit.analyses.point_in_time.batches import pieces
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.identity import Identity, Key, Move, linked
 from binlogkit.analyses.point_in_time.repeats import not_done
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.frames.key_texts import asked_text, key_texts, values_of
+from binlogkit.rows.filters import written_table_name
+
+if TYPE_CHECKING:
+    from binlogkit.log.states.reading import RowSource
 
 _MOST = 64 << 20  # bytes of changes that are kept whatever their row
 _PLACE = ("seq", "tx", "file", "pos", "inner")
@@ -43,18 +49,20 @@ class Candidates:
     """The changes kept of a table.
 
     ``given``: the key's values; ``tracked``: the keys whose changes are kept, None for all;
-    ``asked``: the wanted key as texts; ``complete``: whether every change of the row is kept;
-    ``without``: how many changes lack the key; ``misfit``: why the values do not fit one of the
-    table's versions.
+    ``asked``: the wanted key as texts, each with the first place that it was met (``seq``);
+    ``complete``: whether every change of the row is kept; ``without``: how many changes lack the
+    key; ``misfit``: why the values do not fit one of the table's versions, the last one, from
+    ``misfit_at`` on.
     """
 
     def __init__(self, given: Any, tracked: set[str] | None = None) -> None:
         self._given = given
         self.tracked, self._anew = tracked, tracked is not None
-        self.asked: dict[str, None] = {}
+        self.asked: dict[str, int] = {}
         self.complete = True
         self.without = 0
         self.misfit: UsageError | None = None
+        self.misfit_at = -1
         self._kept: list[KeptChanges] = []
         self._moves: list[KeptChanges] = []
         self._bytes = 0
@@ -67,9 +75,9 @@ class Candidates:
         try:
             text = asked_text(batch, key, values_of(self._given, key, table))
         except UsageError as error:  # in this version of the table; others may have another type
-            self.misfit, text = error, None
+            self.misfit, self.misfit_at, text = error, int(batch["seq"][0].as_py()), None
         if text is not None:
-            self.asked[text] = None
+            self.asked.setdefault(text, int(batch["seq"][0].as_py()))
         kept = KeptChanges(batch, key_texts(batch, "before", key), key_texts(batch, "after", key))
         nothing = pc.and_(kept.was.is_null(), kept.now.is_null())
         self.without += pc.sum(nothing).as_py() or 0
@@ -89,6 +97,26 @@ class Candidates:
             keys = pa.array(sorted(self.tracked), pa.string())
             own = (found.of(keys) for found in self._kept)
             self._kept = [found for found in own if found.batch.num_rows]
+
+    @property
+    def changes(self) -> Iterator[pa.RecordBatch]:
+        """The changes that are kept."""
+        return (kept.batch for kept in self._kept)
+
+    def facts(self) -> dict[str, Any]:
+        """What is known besides changes, for JSON."""
+        misfit = None if self.misfit is None else [self.misfit_at, str(self.misfit)]
+        return {"asked": self.asked, "without": self.without, "misfit": misfit}
+
+    def add(self, facts: Sequence[Mapping[str, Any]]) -> None:
+        """Add what candidates among other changes of the table know."""
+        asked = sorted((seq, text) for one in facts for text, seq in one["asked"].items())
+        for seq, text in asked:
+            self.asked.setdefault(text, seq)
+        self.without += sum(one["without"] for one in facts)
+        for at, why in (one["misfit"] for one in facts if one["misfit"] is not None):
+            if at > self.misfit_at:
+                self.misfit, self.misfit_at = UsageError(why), at
 
     def _follow(self, tracked: set[str], moves: KeptChanges) -> None:
         for was, now in _pairs([moves]):
@@ -111,6 +139,32 @@ class Candidates:
         wanted = pa.array(sorted(keys), pa.string())
         those = (kept.of(wanted) for kept in _counted(self._kept, numbers, undone))
         return [kept for kept in those if kept.batch.num_rows]
+
+
+def candidates(reading: RowSource, identity: Identity, given: Any, numbers: Integers) -> Candidates:
+    """The changes of a table among which all those of one row are, as a source gives them.
+
+    ``given``: the row's key; ``numbers``: the transactions that count. They are read twice if they
+    are many, and an early key of the row shows late.
+    """
+    tables = [written_table_name(*name) for name in identity.names]
+    found = gathered(reading.rows(tables), identity, Candidates(given))
+    if not found.complete:
+        tracked = found.keys_tracked(numbers, reading.undone)
+        found = gathered(reading.rows(tables), identity, Candidates(given, tracked))
+    return found
+
+
+def gathered(
+    changes: Iterable[tuple[TableId, pa.RecordBatch]], identity: Identity, found: Candidates
+) -> Candidates:
+    """Let candidates take changes of tables: those of one table under all of its names."""
+    for name, batch in changes:
+        for seq, piece in pieces(batch, identity.since):
+            there, key = identity.at(seq)
+            if there == name:
+                found.take(piece, key, written_table_name(*name))
+    return found
 
 
 def _counted(
