@@ -1,4 +1,5 @@
-"""``binlogkit state``, ``diff`` and ``life`` of a landing: both engines write the same."""
+"""``binlogkit state``, ``diff``, ``life`` and ``audit`` of a landing: both engines write the
+same."""
 
 from __future__ import annotations
 
@@ -48,9 +49,14 @@ def test_spark_writes_the_same(run: Run, lake: Path, spark: Any, form: str) -> N
 
 
 @pytest.mark.spark
-def test_spark_finds_the_same_life(run: Run, lake: Path, spark: Any) -> None:
-    asked = ["--table", "shop.orders", "--key", "150", "--format", "jsonl"]
-    here, there = (run("life", lake, *asked, "--engine", one) for one in ("local", "spark"))
+@pytest.mark.parametrize(
+    "command",
+    [["life", "--key", "150"], ["audit", "--op", "delete"]],
+    ids=" ".join,
+)
+def test_spark_says_the_same(run: Run, lake: Path, spark: Any, command: list[str]) -> None:
+    asked = [*command, "--table", "shop.orders", "--format", "jsonl"]
+    here, there = (run(*asked, lake, "--engine", one) for one in ("local", "spark"))
     assert (here.status, here.err, here.out) == (there.status, there.err, there.out)
     assert len(here.records) > 1
 
@@ -69,7 +75,9 @@ def test_what_is_asked_wrongly(run: Run, lake: Path, more: list[str], told: str)
     assert told in done.complaint
 
 
-@pytest.mark.parametrize("command", [["state"], ["diff", "--from", "x:4"], ["life", "--key", "1"]])
+@pytest.mark.parametrize(
+    "command", [["state"], ["diff", "--from", "x:4"], ["life", "--key", "1"], ["audit"]]
+)
 def test_spark_is_for_landings(
     run: Run, lake: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:

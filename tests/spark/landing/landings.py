@@ -15,6 +15,7 @@ from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import Terms
+from binlogkit_fixtures import golden
 
 run_here = in_threads(2)
 
@@ -28,6 +29,20 @@ def land(source: Any, out: Path | LandingPath, terms: Terms | None = None, **siz
         updated=lambda folder: Index(folder, queries=not terms.masks.masks).update(log.carriers),
         **sizes,
     )  # fmt: skip
+
+
+def land_in_parts(case: golden.GoldenCase, out: Path, terms: Terms | None = None) -> list[Path]:
+    """Land the first half of a case's logs, then all, so that tables have several files; the logs.
+
+    ``out``: the landing, beside the logs.
+    """
+    logs, marks = [out.parent / log.name for log in case.binlogs], case.manifest.marks
+    logs[0].write_bytes(case.binlogs[0].read_bytes()[: marks[len(marks) // 2].pos])
+    land(logs[0], out, terms)
+    for log, path in zip(case.binlogs, logs, strict=True):
+        path.write_bytes(log.read_bytes())
+    land(logs, out, terms)
+    return logs
 
 
 def landed(out: Path | LandingPath, table: str = "*/*") -> dict[str, list[dict[str, Any]]]:

@@ -12,10 +12,11 @@ from binlogkit.errors import UsageError
 from binlogkit.log.audit import SECTIONS, Audit
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.expiry import expire
+from binlogkit.spark.landing.shared_audit import shared_audit
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
-from tests.spark.landing.landings import land
+from tests.spark.landing.landings import land, land_in_parts
 
 TRANSACTIONS = golden.case("8.0-row-full", "transactions")
 INCIDENT = golden.case("8.0-row-full", "incident")
@@ -74,6 +75,32 @@ def test_it_is_the_logs(case: golden.GoldenCase, tmp_path: Path) -> None:
         assert differences(found, expected) == {}, filters
         assert {*found} | {*found.lacking} == {*SECTIONS}
     assert not any(row["limit"] == "not_in_tables" for row in landing.audit()["limits"].to_pylist())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("case", "filters"),
+    [
+        pytest.param(TRANSACTIONS, [{"table": "bank.account"}], id="some"),
+        *(
+            pytest.param(case, FILTERS, marks=pytest.mark.campaign, id=str(case))
+            for case in (TRANSACTIONS, *CASES)
+        ),
+    ],
+)
+def test_spark_counts_the_same(
+    case: golden.GoldenCase, filters: list[dict[str, Any]], tmp_path: Path, spark: Any
+) -> None:
+    """Also changes that are not in the tables: they were rolled back, or their table does not
+    land."""
+    left = ("bank.ledger",) if case.scenario == "transactions" else ()
+    land_in_parts(case, tmp_path / "lake", Terms(exclude=left))
+    landing = Landing(tmp_path / "lake")
+    for asked in filters:
+        found, wanted = shared_audit(spark, landing, **asked), landing.audit(**asked)
+        assert (found.sections, found.files, found.lacking) == (
+            wanted.sections, wanted.files, wanted.lacking,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("terms", [Terms(), Terms(exclude=("bank.account",))], ids=["all", "some"])

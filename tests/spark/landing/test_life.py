@@ -17,7 +17,7 @@ from binlogkit.spark.landing.shared_life import shared_life
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
-from tests.spark.landing.landings import land
+from tests.spark.landing.landings import land, land_in_parts
 
 INCIDENT = golden.case("8.0-row-full", "incident")
 CASES = [
@@ -83,14 +83,8 @@ def test_spark_finds_the_same(
     case: golden.GoldenCase, tables: dict[str, Any], tmp_path: Path, spark: Any
 ) -> None:
     """Also if changes by which a row got other keys are in files that several tasks read."""
-    lake, logs = tmp_path / "lake", [tmp_path / log.name for log in case.binlogs]
-    marks = case.manifest.marks
-    logs[0].write_bytes(case.binlogs[0].read_bytes()[: marks[len(marks) // 2].pos])
-    land(logs[0], lake)
-    for log, path in zip(case.binlogs, logs, strict=True):
-        path.write_bytes(log.read_bytes())
-    land(logs, lake)
-    landing, lives = Landing(lake), 0
+    logs = land_in_parts(case, tmp_path / "lake")
+    landing, lives = Landing(tmp_path / "lake"), 0
     look = partial(shared_life, spark, landing)
     for table, key in tables.items() or asked(landing, bk.open(logs)):
         wanted = told(landing.life, table, key)

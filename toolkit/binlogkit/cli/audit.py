@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.engine import engine_options, master_of, started
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     FILTERS,
@@ -64,6 +65,7 @@ _LINES = 60  # of the report on a terminal
     metavar="NAME",
     help=f"Only these sections (repeatable): {', '.join(SECTIONS)}.",
 )
+@engine_options("local", "spark")
 @place_options
 @click.option("--all", "whole", is_flag=True, help="On a terminal: the whole report.")
 @output_options
@@ -75,8 +77,8 @@ def command(**arguments: Any) -> int:
     one record per row of every section. csv, parquet and arrow take one section at a time.
 
     FILE may be a landing (`binlogkit land`): its folder, or with --ledger its URL. Its logs are not
-    needed. Suspects, continuity and integrity are of logs alone, and so are statement texts where
-    columns are masked: the limits say so.
+    needed; --engine spark is for landings. Suspects, continuity and integrity are of logs alone,
+    and so are statement texts where columns are masked: the limits say so.
     """
     arrow_without_pandas()
     page = page_of(arguments, "section", "output_format", "output", "columns")
@@ -86,8 +88,9 @@ def command(**arguments: Any) -> int:
     check_sections(output, sections)
     write = partial(_write, output=output, sections=sections, page=page, title=title, lines=lines)
     landing = landing_of(arguments)
+    master = master_of(arguments, landing)
     if landing is not None:
-        return _of_landing(landing, arguments, page, sections, title, write)
+        return _of_landing(landing, master, arguments, page, sections, title, write)
     log = open_input(arguments)
     filters = filters_of(arguments)
     page.find(log)
@@ -99,6 +102,7 @@ def command(**arguments: Any) -> int:
 
 def _of_landing(
     landing: Landing,
+    master: str | None,
     arguments: dict[str, Any],
     page: Page,
     sections: Sequence[str],
@@ -109,7 +113,12 @@ def _of_landing(
     page.refuse_masks()
     only(arguments, *FILTERS)
     filters = filters_of(arguments)
-    audit = landing.audit(**filters)
+    if master is None:
+        audit = landing.audit(**filters)
+    else:
+        from binlogkit.spark.landing.shared_audit import shared_audit
+
+        audit = shared_audit(started(master), landing, **filters)
     for name in sections:
         audit[name]  # those that it lacks
     write(audit, lambda: report_of(audit, title, chosen=page.chosen(filters)))

@@ -27,7 +27,6 @@ from binlogkit.spark.landing.reading import folders
 from binlogkit.spark.landing.restored import Restored
 
 if TYPE_CHECKING:
-    from binlogkit.constants import TableId
     from binlogkit.spark.landing.ledger import Ledger
 
 _OWN = frozenset(names(CHANGELOG))
@@ -38,34 +37,29 @@ _OF_TRANSACTION = (
 )  # fmt: skip
 
 
-def activity(ledger: Ledger, transactions: pa.Table) -> pa.Table:
-    """The changes of all tables in log order (frames/activity.py), and whether they have
-    ``landed``; ``transactions``: all of the ledger."""
+def activity(ledger: Ledger, transactions: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The changes of all tables (frames/activity.py): those that have landed, and the others;
+    ``transactions``: all of the ledger."""
     taken = Activity()
     for name in sorted(filter(ledger.has, ledger.met)):
-        for batch in _landed(ledger, name):
-            taken.take(batch)
+        there: Folders = [(folder, []) for folder in folders(ledger.out, name)]
+        for step in Passing(ledger, {name: there}, without_values).steps({name}):
+            for one in step.pop(name):
+                for batch in counted_of(one):
+                    taken.take(batch)
     ledger.check_expired()
     found = taken.finish()
-    others = _others(ledger, transactions, found)
-    parts = [
-        one.append_column("landed", pa.repeat(pa.scalar(landed), len(one)))
-        for one, landed in ((found, True), (others.cast(found.schema), False))
-    ]
-    return _in_order(pa.concat_tables(parts), ledger.numbers)
+    return found, others(ledger, transactions, sums_of(found))
 
 
-def _landed(ledger: Ledger, name: TableId) -> Iterator[pa.RecordBatch]:
+def counted_of(rows: Restored) -> Iterator[pa.RecordBatch]:
     """The changes of a table, with no columns but those that some cell lacks."""
-    there: Folders = [(folder, []) for folder in folders(ledger.out, name)]
-    for step in Passing(ledger, {name: there}, _without_values).steps({name}):
-        for one in step.pop(name):
-            columns = [pa.field(own_name(column), pa.null()) for column in one.odd]
-            made = one.table(_events(one), batch_schema(columns))
-            yield from made.combine_chunks().to_batches()
+    columns = [pa.field(own_name(column), pa.null()) for column in rows.odd]
+    made = rows.table(_events(rows), batch_schema(columns))
+    yield from made.combine_chunks().to_batches()
 
 
-def _without_values(schema: pa.Schema) -> pa.Schema:
+def without_values(schema: pa.Schema) -> pa.Schema:
     """The columns that all tables have."""
     return pa.schema([one for one in schema if one.name in _OWN])
 
@@ -82,10 +76,9 @@ def _events(rows: Restored) -> np.ndarray[Any, Any]:
     return found
 
 
-def _others(ledger: Ledger, transactions: pa.Table, landed: pa.Table) -> pa.Table:
-    """The changes of transactions that are not among those that have landed."""
-    known = joined_changes(ledger.parts, ledger.joined)
-    known = known.filter(pc.is_in(known["tx"], transactions["tx"]))
+def sums_of(landed: pa.Table) -> pa.Table:
+    """How many changes of which table each transaction made, by operation, and the bytes of their
+    events; ``landed``: all of a transaction's changes of a table, or none."""
     there = landed.select([*_GROUP, "rows", "file", "pos", "inner", "end_pos"])
     texts = [name for name, kind in zip(there.column_names, there.schema.types, strict=True)
              if pa.types.is_dictionary(kind)]  # fmt: skip
@@ -95,7 +88,14 @@ def _others(ledger: Ledger, transactions: pa.Table, landed: pa.Table) -> pa.Tabl
     size = pc.subtract(there["end_pos"], there["pos"])
     event = there.append_column("size", size).group_by([*_GROUP, "file", "pos", "inner"])
     sizes = event.aggregate([("rows", "sum"), ("size", "max")]).group_by(_GROUP)
-    sums = sizes.aggregate([("rows_sum", "sum"), ("size_max", "sum")])
+    return sizes.aggregate([("rows_sum", "sum"), ("size_max", "sum")])
+
+
+def others(ledger: Ledger, transactions: pa.Table, sums: pa.Table) -> pa.Table:
+    """The changes of transactions that are not among those that have landed; ``sums``: of
+    these."""
+    known = joined_changes(ledger.parts, ledger.joined)
+    known = known.filter(pc.is_in(known["tx"], transactions["tx"]))
     both = known.join(sums, _GROUP, join_type="left outer")
     missing = pc.subtract(both["rows"], pc.fill_null(both["rows_sum_sum"], 0))
     lost = pc.subtract(both["bytes"], pc.fill_null(both["size_max_sum"], 0))
@@ -110,20 +110,35 @@ def _others(ledger: Ledger, transactions: pa.Table, landed: pa.Table) -> pa.Tabl
     both = both.sort_by([(name, "ascending") for name in _GROUP])
     columns = {name: both[name] for name in (*_OF_TRANSACTION, *_GROUP, "rows")}
     columns["end_pos"] = pc.add(both["pos"], both["bytes_sum"])
-    size = len(both)
-    return pa.table([
+    size, schema = len(both), Activity().finish().schema
+    made = [
         columns.get(one.name, pa.repeat(0, size) if one.name in ("row", "seq") else pa.nulls(size))
-        for one in landed.schema
-    ], names=landed.schema.names)  # fmt: skip
+        for one in schema
+    ]
+    return pa.table(made, names=schema.names).cast(schema)
 
 
-def _in_order(changes: pa.Table, files: Mapping[str, int]) -> pa.Table:
+def in_order(changes: pa.Table, files: Mapping[str, int]) -> pa.Table:
     """Changes in log order, numbered by it; ``files``: the number of each log."""
     changes = changes.unify_dictionaries().combine_chunks()
-    inner = np.asarray(changes["inner"].fill_null(BEFORE))
-    places = [np.asarray(changes["row"]), inner, np.asarray(changes["pos"])]
-    order = np.lexsort([*places, of_files(files, changes["file"])])
+    order = np.lexsort(_places(changes, files)[::-1])
     at = changes.column_names.index("seq")
     return changes.take(pa.array(order)).set_column(
         at, changes.schema.field(at), pa.array(np.arange(len(order)))
     )
+
+
+def with_places(changes: pa.Table, files: Mapping[str, int]) -> pa.Table:
+    """Changes with bytes that sort by log order as ``seq``, whatever others there are."""
+    places = np.stack(_places(changes, files), axis=1).astype(">i8")
+    kind = pa.binary(places.shape[1] * places.itemsize)
+    data = pa.py_buffer(places.tobytes())
+    seq = pa.FixedSizeBinaryArray.from_buffers(kind, len(places), [None, data])
+    return changes.set_column(changes.column_names.index("seq"), "seq", seq.cast(pa.binary()))
+
+
+def _places(changes: pa.Table, files: Mapping[str, int]) -> list[np.ndarray[Any, Any]]:
+    """The places of changes, none of them negative."""
+    inner = np.asarray(changes["inner"].fill_null(BEFORE)) - BEFORE
+    own = np.asarray(changes["pos"]), inner, np.asarray(changes["row"])
+    return [of_files(files, changes["file"]), *own]

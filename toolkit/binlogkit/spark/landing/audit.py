@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses._frames import to_arrow
 from binlogkit.analyses.audit.limits import LIMITS
-from binlogkit.frames.fields.field import to_table
+from binlogkit.frames.fields.field import arrow_schema, to_table
 from binlogkit.frames.fields.ledger import BOUNDARY, FILE, STATEMENT
 from binlogkit.log.audit import SECTIONS, Audit, assumes_of, counted, file_record
 from binlogkit.log.index.transactions import joined_boundaries, joined_statements
 from binlogkit.rows.filter_args import FilterArgs
-from binlogkit.spark.landing.activity import activity
+from binlogkit.spark.landing.activity import activity, in_order
 from binlogkit.spark.landing.chosen import Chosen
 
 if TYPE_CHECKING:
@@ -32,17 +32,34 @@ _NO_STATEMENTS = "its ledger keeps no statement texts, since columns are masked 
 _STATEMENTS = ("by_statement", "statements", "settings")
 
 
+#: Gives what an audit counts of a ledger's changes: of all transactions the chosen ones, as a frame
+#: of any engine, and how many of them have not landed.
+Changes: TypeAlias = Callable[["Ledger", pa.Table, Chosen], tuple[Any, int]]
+
+
+def changes_here(ledger: Ledger, transactions: pa.Table, chosen: Chosen) -> tuple[pa.Table, int]:
+    """See :data:`Changes`."""
+    landed, others = (chosen.changes(one) for one in activity(ledger, transactions))
+    return in_order(pa.concat_tables([landed, others]), ledger.numbers), rows_of(others)
+
+
+def rows_of(changes: pa.Table) -> int:
+    """How many changes these are."""
+    return pc.sum(changes["rows"]).as_py() or 0
+
+
 def audit_landing(
-    ledger: Ledger, transactions_of: Callable[..., pa.Table], filters: FilterArgs
+    ledger: Ledger,
+    transactions_of: Callable[..., pa.Table],
+    filters: FilterArgs,
+    changes_of: Changes = changes_here,
 ) -> Audit:
     """See :meth:`binlogkit.spark.landing.Landing.audit`; ``transactions_of``: gives those that
     filters want."""
     every = transactions_of()
     transactions = transactions_of(**filters) if filters else every
-    changes = activity(ledger, every)
     chosen = Chosen(ledger, every, transactions_of, filters)
-    here = chosen.of(changes, np.asarray(changes["tx"].fill_null(-1)))
-    changes = chosen.tables(changes.filter(here))
+    changes, others = changes_of(ledger, every, chosen)
     parts, joined, all_sources = ledger.parts, ledger.joined, frozenset[str]()
     statements = joined_statements(parts, joined, all_sources)
     lacking = dict(_LACKING)
@@ -54,7 +71,6 @@ def audit_landing(
         statements, boundaries = (
             rows.filter(chosen.of(rows, chosen.numbers(rows))) for rows in (statements, boundaries)
         )
-    others = pc.sum(changes.filter(pc.invert(changes["landed"]))["rows"]).as_py() or 0
     sources = {position.part: position.source for position in ledger.joined.positions}
     files = [
         replace(file, source=sources[i])
@@ -73,7 +89,11 @@ def audit_landing(
         "assumes": assumes_of(ledger, files),
     }
     found["limits"] = pa.concat_tables([found["limits"], _limits(lacking, others)])
-    sections = {name: found[name] for name in SECTIONS if name not in lacking}
+    sections = {
+        name: to_arrow(found[name]).cast(arrow_schema(declared))
+        for name, declared in SECTIONS.items()
+        if name not in lacking
+    }
     return Audit(sections, ledger.files, lacking)
 
 

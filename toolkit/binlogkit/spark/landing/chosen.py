@@ -30,8 +30,8 @@ class Chosen:
         transactions_of: Callable[..., pa.Table],
         filters: FilterArgs,
     ) -> None:
-        wanted, self._ledger = Filters.build(**filters), ledger
-        self._wanted, self._transactions = wanted, transactions
+        self._wanted = wanted = Filters.build(**filters)
+        self._numbering, self._files = ledger.numbering, ledger.files
         names = ("gtid", "at", "thread", "source")
         of_tx: Any = {name: filters[name] for name in names if filters.get(name)}  # type: ignore[literal-required]
         chosen = transactions_of(**of_tx)["tx"] if of_tx else None
@@ -40,13 +40,20 @@ class Chosen:
             wanted, tables=(), exclude_tables=(), ops=frozenset(), gtids=None, at=None,
             threads=frozenset(), sources=frozenset(),
         )  # fmt: skip
+        known = transactions.select(["tx", "commit_timestamp", "server_id"])
+        self._transactions = known.combine_chunks() if self._event != Filters() else known[:0]
+
+    @property
+    def all(self) -> bool:
+        """Whether everything is wanted."""
+        return self._wanted == Filters()
 
     def numbers(self, rows: pa.Table) -> np.ndarray[Any, Any]:
         """The transactions of events, -1 outside."""
         named = {f"_{name}": rows[name] for name in ("file", "pos", "inner")}
         named["_row"] = pa.repeat(0, len(rows))
-        numbering = self._ledger.numbering
-        at = numbering.transactions(*places_of(named, self._ledger.numbers)[:2])
+        numbering = self._numbering
+        at = numbering.transactions(*places_of(named, numbering.files)[:2])
         return np.append(numbering.tx, -1)[at]
 
     def of(self, rows: pa.Table, tx: np.ndarray[Any, Any]) -> pa.Array:
@@ -64,11 +71,16 @@ class Chosen:
                     "server_id"
                 ],
             }  # fmt: skip
-            wanted = wanted_transactions(pa.table(columns), self._event, self._ledger.files)
+            wanted = wanted_transactions(pa.table(columns), self._event, self._files)
             good &= np.asarray(wanted)
         return pa.array(good)
 
-    def tables(self, changes: pa.Table) -> pa.Table:
+    def changes(self, changes: pa.Table) -> pa.Table:
+        """The wanted changes."""
+        here = self.of(changes, np.asarray(changes["tx"].fill_null(-1)))
+        return self._tables(changes.filter(here))
+
+    def _tables(self, changes: pa.Table) -> pa.Table:
         """The changes of wanted tables and operations."""
         wanted, ops = self._wanted, pa.array(sorted(self._wanted.ops))
         if wanted.ops:

@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from binlogkit.constants import TableId
 from binlogkit.spark.landing.numbering import Numbering
+from binlogkit.spark.landing.passing import Folders
 from binlogkit.spark.landing.reading import LARGEST, File, files, read_file
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.masks import Masks
-
-if TYPE_CHECKING:
-    from binlogkit.spark.landing.restoring import Landing
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +44,16 @@ class Group:
 
 
 def groups_of(
-    landing: Landing,
     name: TableId,
+    folders: Folders,
     columns: Callable[[pa.Schema], pa.Schema],
     last: int = LARGEST,
 ) -> Iterator[Group]:
-    """The groups of a table's files with changes up to a ``_commit_version``; ``columns``: what is
-    read of a folder's schema. InputError: the table has not landed."""
-    for folder, versions in landing.folders(name):
+    """The groups of a table's files with changes up to a ``_commit_version``.
+
+    ``folders``: of the table; ``columns``: what is read of a folder's schema.
+    """
+    for folder, versions in folders:
         schema, found = files(folder)
         for group in together([file for file in found if file.first <= last]):
             yield Group(name, tuple(group), columns(schema), tuple(versions))

@@ -161,15 +161,17 @@ def restored_by_tasks(
     """Tasks that hold a landed table's changes, and what makes changes of their rows; the rest as
     in :func:`groups_of`."""
     ledger = landing.ledger
-    groups = tuple(groups_of(landing, name, columns, last))
+    groups = tuple(groups_of(name, landing.folders(name), columns, last))
     ledger.check_expired()
     own = tuple(b for b in ledger.boundaries if b.concerns(name))
     return numbers(spark, len(groups)), _Restoring(groups, ledger.numbering, ledger.masks, own)
 
 
-def numbers(spark: SparkSession, count: int) -> SparkTasks:
-    """The numbers of tasks, each in its own partition."""
-    return SparkTasks(spark.range(0, max(count, 1), 1, max(count, 1)))
+def numbers(spark: SparkSession, count: int, parts: int = LARGEST) -> SparkTasks:
+    """The numbers of so many groups, at least one, each in its own partition, or in so many
+    ``parts``."""
+    count = max(count, 1)
+    return SparkTasks(spark.range(0, count, 1, min(count, parts)))
 
 
 def _schema(landing: Landing, name: TableId) -> pa.Schema:

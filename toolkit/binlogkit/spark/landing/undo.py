@@ -165,7 +165,6 @@ class LandedSource(UndoSource):
         matching = Matcher(self.asked.where)
         for batch in batches:
             rows = pa.Table.from_batches([batch])
-            which = chosen.of(rows, np.asarray(batch["tx"].fill_null(-1)))
-            for part in chosen.tables(rows.filter(which)).combine_chunks().to_batches():
+            for part in chosen.changes(rows).combine_chunks().to_batches():
                 yield matching(part)
         matching.complain()
