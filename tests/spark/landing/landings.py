@@ -31,14 +31,18 @@ def land(source: Any, out: Path | LandingPath, terms: Terms | None = None, **siz
     )  # fmt: skip
 
 
-def land_in_parts(case: golden.GoldenCase, out: Path, terms: Terms | None = None) -> list[Path]:
-    """Land the first half of a case's logs, then all, so that tables have several files; the logs.
+def land_in_parts(
+    case: golden.GoldenCase, out: Path, terms: Terms | None = None, parts: int = 2
+) -> list[Path]:
+    """Land a case's logs as the first of them grows, so that tables have several files; the logs.
 
     ``out``: the landing, beside the logs.
     """
     logs, marks = [out.parent / log.name for log in case.binlogs], case.manifest.marks
-    logs[0].write_bytes(case.binlogs[0].read_bytes()[: marks[len(marks) // 2].pos])
-    land(logs[0], out, terms)
+    first = case.binlogs[0].read_bytes()
+    for i in range(1, parts):
+        logs[0].write_bytes(first[: marks[len(marks) * i // parts].pos])
+        land(logs[0], out, terms)
     for log, path in zip(case.binlogs, logs, strict=True):
         path.write_bytes(log.read_bytes())
     land(logs, out, terms)

@@ -20,10 +20,11 @@ from binlogkit.errors import (
 )
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.expiry import expire
+from binlogkit.spark.landing.shared_undo import SharedLanding
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
-from tests.spark.landing.landings import land
+from tests.spark.landing.landings import land, land_in_parts
 
 INCIDENT = golden.case("8.0-row-full", "incident")
 _QUICK = {
@@ -71,6 +72,46 @@ def test_plans_are_the_logs(case: golden.GoldenCase, tmp_path: Path) -> None:
             assert all(json.loads(plan)["refused"] for plan in wanted[0])
         else:
             assert found == wanted, how
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("case", "hows"),
+    [
+        # a row whose key changes twice, in files that several tasks read; and all tables
+        pytest.param(
+            golden.case("8.0-row-full", "keys"),
+            [
+                {"table": "keyed.pk", "op": "insert", "where": "id=1", "mode": "cascade"},
+                {"mode": "cascade"},
+            ],
+            id="some",
+        ),
+        *(
+            pytest.param(
+                case,
+                [*MODES, {"op": "update"}, {"where": "id=2"}, {"where": "id=x"}],
+                marks=pytest.mark.campaign,
+                id=str(case),
+            )
+            for case in golden.cases()
+            if str(case) in _QUICK
+        ),
+    ],
+)
+def test_spark_makes_the_same(
+    case: golden.GoldenCase, hows: list[dict[str, Any]], tmp_path: Path, spark: Any
+) -> None:
+    land_in_parts(case, tmp_path / "lake", parts=8)
+    landing = Landing(tmp_path / "lake")
+    for how in hows:
+        wanted = made(landing, despite_gaps=True, **how)
+        assert made(SharedLanding(spark, landing), despite_gaps=True, **how) == wanted, how
+        assert isinstance(wanted[0], list) is (how.get("where") != "id=x")
+    again = [
+        made(one, "redo", despite_gaps=True) for one in (landing, SharedLanding(spark, landing))
+    ]
+    assert again[0] == again[1]
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.engine import engine_options, master_of, started
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     filter_options,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from binlogkit.reports.model import Report
     from binlogkit.reports.sql import SqlOptions
     from binlogkit.rows.filter_args import FilterArgs
+    from binlogkit.spark.landing import Landing
 
 _DONE = {"undo": "undone", "redo": "redone"}
 
@@ -50,6 +52,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
     whole, triggers = arguments.pop("by_transaction"), arguments.pop("despite_triggers")
     proof = arguments.pop("prove", None)
     landing, log = landing_of(arguments), None
+    master = master_of(arguments, landing)
     asked = {name: arguments.pop(name) for name in ("mode", "made_again") if title == "undo"}
     if landing is not None:
         if proof is not None:
@@ -57,7 +60,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         filters = filters_of(arguments)
         page.refuse_masks()
         only(arguments)
-        files, source = landing.ledger.files, landing
+        files, source = landing.ledger.files, _source(landing, master)
     else:
         log = open_input(arguments)
         page.find(log)
@@ -148,6 +151,15 @@ def _report(
     )  # fmt: skip
 
 
+def _source(landing: Landing, master: str | None) -> Landing:
+    """A landing that is read in this process, or by Spark's tasks."""
+    if master is None:
+        return landing
+    from binlogkit.spark.landing.shared_undo import SharedLanding
+
+    return SharedLanding(started(master), landing)
+
+
 def _planned(rows: Iterator[dict[str, Any]], page: Page) -> Iterator[dict[str, Any]]:
     for row in rows:
         images = {n: json.loads(row[n] or "null") for n in ("key", "now", "after")}
@@ -199,11 +211,12 @@ _script_options = (
 )
 
 
-def _script_command(command: Callable[..., int]) -> Callable[..., int]:
+def _script_command(command: Any) -> Any:
     for option in reversed(_script_options):
         command = option(command)
     page = page_options("Write the plan as one HTML file instead; with --output the script, too.")
-    return input_options(filter_options(place_options(page(command))))
+    engine = engine_options("local", "spark")
+    return input_options(filter_options(place_options(page(engine(command)))))
 
 
 @click.command("undo", cls=Command)
@@ -237,7 +250,7 @@ def command(**arguments: Any) -> int:
 
     Each statement sets only the columns that its change touched, and finds the row only while it
     holds what the change left. FILE may be a landing (`binlogkit land`): its folder, or with
-    --ledger its URL. Its logs are not needed.
+    --ledger its URL. Its logs are not needed; --engine spark is for landings.
     """
     return _script(arguments, "undo")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
@@ -51,6 +52,21 @@ class Matcher:
             found.append(pc.or_(*(self._all_equal(rows, image) for image in _IMAGES)))
         return batch.filter(reduce(pc.and_, [pc.fill_null(one, False) for one in found]))
 
+    @property
+    def told(self) -> tuple[dict[str, str], list[str]]:
+        """Which conditions did not fit some batch's table, and why, and which did fit one."""
+        return self._misfits, sorted(self._fit)
+
+    def add(self, misfits: Mapping[str, str], fit: Iterable[str]) -> None:
+        """Add what another one knows."""
+        for asked, reason in misfits.items():
+            self._misfit(asked, reason)
+        self._fit.update(fit)
+
+    def _misfit(self, asked: str, reason: str) -> None:
+        """A batch's table has no such value; of several reasons one, whichever table came first."""
+        self._misfits[asked] = min(reason, self._misfits.get(asked, reason))
+
     def complain(self) -> None:
         """UsageError: a value was asked for that is of no table's type."""
         for asked, reason in self._misfits.items():
@@ -77,7 +93,7 @@ class Matcher:
             found = cells.compared(operator, value)
         except Misfit as exc:
             reason = f"{asked}: {cells.name} is {cells.type_name}, compared with {exc}"
-            self._misfits.setdefault(asked, printable(reason))
+            self._misfit(asked, printable(reason))
             return cells.unknown()
         self._fit.add(asked)
         return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -172,22 +172,13 @@ class Others:
         self, keys: Sequence[Reference], chosen: Sequence[pa.RecordBatch], seqs: Integers
     ) -> Iterator[pa.RecordBatch]:
         """The changes that are not chosen and may depend on chosen ones."""
-        import pyarrow.compute as pc
-
         wanted, names = self._source.wanted, self._concerned(keys, chosen)
         every = self._whole or not _by_table(wanted)
         if not len(seqs) or not (every or any(not wanted.wants_table(*name) for name in names)):
             return
-        first = int(seqs[0])
         touched = self._touched(keys, chosen)
-        for each in self._source.of_tables(None if self._whole else names):
-            batch = _without(each, seqs)
-            if batch.num_rows and not _keyless_or_partial(batch):
-                mine = touched.get(table_of(batch))
-                batch = batch.filter(pc.greater(batch["seq"], first))
-                batch = batch if mine is None else mine.those(batch)
-            if batch.num_rows:
-                yield batch
+        sieve = _MayDepend(seqs, touched)
+        yield from self._source.sifted(None if self._whole else names, sieve)
 
     def _touched(
         self, keys: Iterable[Reference], chosen: Sequence[pa.RecordBatch]
@@ -290,6 +281,37 @@ class Others:
             if within and boundary.name == name and boundary.new_name:
                 name = boundary.new_name
         return name
+
+
+class _MayDepend:
+    """Of changes those that may depend on chosen ones (``seqs``, sorted); ``touched``: the rows
+    that these touched, of tables in which only a row's own changes can depend on them."""
+
+    def __init__(self, seqs: Integers, touched: Mapping[TableId, TouchedRows]) -> None:
+        self._seqs, self._touched = seqs, touched
+
+    def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """See :class:`Sieve`."""
+        import pyarrow.compute as pc
+
+        batch = _without(batch, self._seqs)
+        if batch.num_rows and not _keyless_or_partial(batch):
+            mine = self._touched.get(table_of(batch))
+            batch = batch.filter(pc.greater(batch["seq"], int(self._seqs[0])))
+            batch = batch if mine is None else mine.those(batch)
+        if batch.num_rows:
+            yield batch
+
+    def learned(self) -> list[list[int]]:
+        """The rows that were added, table by table."""
+        return [rows.added for rows in self._touched.values()]
+
+    def add(self, learned: Sequence[Any]) -> bool:
+        """Add rows, whose changes others may have passed over."""
+        more = False
+        for i, mine in enumerate(self._touched.values()):
+            more |= mine.add(key for one in learned for key in one[i])
+        return more
 
 
 def _by_table(wanted: Filters) -> bool:

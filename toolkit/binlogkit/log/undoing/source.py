@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -25,6 +25,22 @@ if TYPE_CHECKING:
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
     from binlogkit.rows.soundness import Gap
+
+
+class Sieve(Protocol):
+    """What is wanted of changes. Copies of it may take parts of them."""
+
+    def __call__(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
+        """The wanted ones of a batch."""
+        ...
+
+    def learned(self) -> Any:
+        """What it knows by the batches that it took, for JSON."""
+        ...
+
+    def add(self, learned: Sequence[Any]) -> bool:
+        """Add what copies learned; whether more may be wanted, now that this is known."""
+        ...
 
 
 class UndoSource(ABC):
@@ -65,6 +81,11 @@ class UndoSource(ABC):
     @abstractmethod
     def of_tables(self, tables: Collection[TableId] | None) -> Iterator[pa.RecordBatch]:
         """All changes of tables, of all tables if None, in log order."""
+
+    def sifted(self, tables: Collection[TableId] | None, sieve: Sieve) -> Iterator[pa.RecordBatch]:
+        """Those of them that are wanted."""
+        for batch in self.of_tables(tables):
+            yield from sieve(batch)
 
     @abstractmethod
     def states(

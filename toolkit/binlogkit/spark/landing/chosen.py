@@ -40,8 +40,8 @@ class Chosen:
             wanted, tables=(), exclude_tables=(), ops=frozenset(), gtids=None, at=None,
             threads=frozenset(), sources=frozenset(),
         )  # fmt: skip
-        known = transactions.select(["tx", "commit_timestamp", "server_id"])
-        self._transactions = known.combine_chunks() if self._event != Filters() else known[:0]
+        needed = ("tx", "commit_timestamp", "server_id") if self._event != Filters() else ()
+        self._transactions = transactions.select(needed).combine_chunks()
 
     @property
     def all(self) -> bool:

@@ -207,7 +207,7 @@ class Now:
         def changes(names: Iterable[TableId], _: object) -> list[pa.RecordBatch]:
             rows = self._landing.ordered(names, whole=True)
             taken.extend(one for several in rows.values() for one in several)
-            return [*batches(self.ledger, rows)]
+            return [*batches(self.ledger.boundaries_of, rows)]
 
         table = written_table_name(*name)
         state = LandedStates(self.ledger, changes, [table], [None]).state()

@@ -3,7 +3,7 @@ transactions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -11,52 +11,81 @@ from operator import attrgetter
 import pyarrow as pa
 
 from binlogkit.constants import TableId
+from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.numbering import Numbering
-from binlogkit.spark.landing.passing import Folders
+from binlogkit.spark.landing.passing import ORDER, Folders
 from binlogkit.spark.landing.reading import LARGEST, File, files, read_file
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.masks import Masks
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Files of a table, which a task restores together.
+class Part:
+    """A file of a table's folder.
 
-    ``schema``: what is read of their folder; ``versions``: of the table, there.
+    ``schema``: what is read of the folder; ``versions``: of the table, there.
     """
 
     name: TableId
-    files: tuple[File, ...]
+    folder: LandingPath
+    file: File
     schema: pa.Schema
     versions: tuple[pa.RecordBatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Files that a task restores together."""
+
+    parts: tuple[Part, ...]
 
     @property
     def size(self) -> int:
         """In bytes."""
-        return sum(file.size for file in self.files)
+        return sum(part.file.size for part in self.parts)
 
-    def restored(self, numbering: Numbering, masks: Masks) -> Restored:
-        """Their changes."""
-        rows = pa.concat_tables(
-            [self.schema.empty_table(), *(read_file(file, self.schema) for file in self.files)]
-        )
-        return Restored(self.name, rows, [*self.versions], numbering, masks)
+    def restored(self, numbering: Numbering, masks: Masks) -> dict[TableId, list[Restored]]:
+        """The changes of each folder of each table."""
+        found: dict[TableId, list[Restored]] = {}
+        parts = sorted(self.parts, key=lambda part: (part.name, part.folder.uri))
+        for (name, _), several in groupby(parts, key=lambda part: (part.name, part.folder.uri)):
+            own = list(several)
+            rows = pa.concat_tables([read_file(part.file, part.schema) for part in own])
+            one = Restored(name, rows, [*own[0].versions], numbering, masks)
+            found.setdefault(name, []).append(one)
+        return found
 
 
 def groups_of(
-    name: TableId,
-    folders: Folders,
+    tables: Mapping[TableId, Folders],
     columns: Callable[[pa.Schema], pa.Schema],
     last: int = LARGEST,
+    besides: Mapping[TableId, Folders] | None = None,
 ) -> Iterator[Group]:
-    """The groups of a table's files with changes up to a ``_commit_version``.
+    """The groups of some tables' files with changes up to a ``_commit_version``.
 
-    ``folders``: of the table; ``columns``: what is read of a folder's schema.
+    ``columns``: what is read of a folder's schema; ``besides``: tables of which only that is read
+    which numbers changes.
     """
-    for folder, versions in folders:
-        schema, found = files(folder)
-        for group in together([file for file in found if file.first <= last]):
-            yield Group(name, tuple(group), columns(schema), tuple(versions))
+    parts = _parts(besides or {}, lambda schema: pa.schema([schema.field(one) for one in ORDER]))
+    parts |= _parts(tables, columns)
+    for group in together([part.file for part in parts.values() if part.file.first <= last]):
+        own = tuple(parts[file.path.uri] for file in group)
+        if any(part.name in tables for part in own):
+            yield Group(own)
+
+
+def _parts(
+    tables: Mapping[TableId, Folders], columns: Callable[[pa.Schema], pa.Schema]
+) -> dict[str, Part]:
+    """The files of tables by their places."""
+    found: dict[str, Part] = {}
+    for name, folders in tables.items():
+        for folder, versions in folders:
+            schema, there = files(folder)
+            own, known = columns(schema), tuple(versions)
+            found |= {file.path.uri: Part(name, folder, file, own, known) for file in there}
+    return found
 
 
 def together(given: Sequence[File]) -> Iterator[list[File]]:

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.constants import TableId
 from binlogkit.frames.log_order import in_log_order
 from binlogkit.frames.schema import table_of
 from binlogkit.spark.landing.landing_path import LandingPath
-from binlogkit.spark.landing.numbering import PLACES, of_files
+from binlogkit.spark.landing.numbering import PLACES, Numbering, of_files
 from binlogkit.spark.landing.reading import File, OpenFile, files
 from binlogkit.spark.landing.restored import Ordered, Restored
 
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 #: About the bytes of files that are read at once. The changes of fewer are kept for the next time.
 AT_ONCE = 4 << 20
 _PLACE = ("_file", "_pos")
-_ORDER = (*PLACES, "_sequence", "_change_type")  # what numbers changes
+#: The columns that number changes.
+ORDER = (*PLACES, "_sequence", "_change_type")
 
 #: The folders of a table, and its versions there, an empty batch each.
 Folders: TypeAlias = Sequence[tuple[LandingPath, list[pa.RecordBatch]]]
@@ -109,10 +111,11 @@ class Passing:
 
     def _read(self, names: set[TableId]) -> Iterator[pa.RecordBatch]:
         for step in self.steps(names):
-            ordered = numbered(self._ledger, step)
+            ordered = numbered(self._ledger.numbering, step)
+            self._ledger.check_expired()
             own = {name: ordered[name] for name in sorted(names) if name in ordered}
             del step, ordered
-            yield from batches(self._ledger, own)
+            yield from batches(self._ledger.boundaries_of, own)
 
     def _restored(self, step: list[_Rows]) -> dict[TableId, list[Restored]]:
         """The changes of a step, which is emptied: its rows are not to be held twice."""
@@ -138,7 +141,7 @@ class Passing:
             left[place] -= 1
             if left[place]:
                 opened[place] = file
-            schema = part.schema if part.name in names else part.columns(_ORDER)
+            schema = part.schema if part.name in names else part.columns(ORDER)
             rows = file.rows(schema, part.group)
             held.append(_Rows.sorted(part, rows, self._begun(rows)))
             taken += part.size
@@ -207,26 +210,28 @@ class _Some:
 
 
 def numbered(
-    ledger: Ledger, restored: Mapping[TableId, list[Restored]]
+    numbering: Numbering, restored: Mapping[TableId, list[Restored]]
 ) -> dict[TableId, list[Ordered]]:
-    """Rows of tables, numbered in one order, which boundaries share. InputError: some have expired
-    since the ledger was read."""
+    """Rows of tables, numbered in one order, which boundaries share."""
     every = [one for several in restored.values() for one in several]
     if not every:
         return {}
     file, pos, inner, row = zip(*(one.places for one in every), strict=True)
     joined = (np.concatenate(file), np.concatenate(pos), np.concatenate(inner))
-    numbers = ledger.numbering.numbers((*joined, np.concatenate(row)))
+    numbers = numbering.numbers((*joined, np.concatenate(row)))
     ends = np.cumsum([len(one) for one in every])[:-1]
     own = iter(np.split(numbers, ends))
-    ledger.check_expired()
     return {name: [(one, next(own)) for one in several] for name, several in restored.items()}
 
 
-def batches(ledger: Ledger, rows: Mapping[TableId, list[Ordered]]) -> Iterator[pa.RecordBatch]:
-    """Changes from numbered rows, table by table in log order."""
+def batches(
+    boundaries_of: Callable[[TableId], Sequence[Boundary]],
+    rows: Mapping[TableId, list[Ordered]],
+) -> Iterator[pa.RecordBatch]:
+    """Changes from numbered rows, table by table in log order; ``boundaries_of``: gives what
+    happened to a table."""
     for name, several in rows.items():
-        own = ledger.boundaries_of(name)
+        own = boundaries_of(name)
         made = ((b for b in one.batches(seqs, own) if b.num_rows) for one, seqs in several)
         if len(several) == 1:
             yield from next(made)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.undoing.log_plans import LogPlans, Undo
     from binlogkit.log.undoing.source import UndoSource
+    from binlogkit.spark.landing.undo import Sift
 
 
 class Landing:
@@ -52,6 +53,8 @@ class Landing:
     secrets. UsageError: there is no such landing, or the ledger is another's; InputError: nothing
     has landed there, the store does not give it.
     """
+
+    _sift: Sift | None = None  # see LandedSource
 
     def __init__(
         self,
@@ -145,6 +148,7 @@ class Landing:
             self.wanted(**filters),
             filters,
             by_transaction=by_transaction,
+            sift=self._sift,
         )
 
     def _warn_of_unmet(self, plans: LogPlans, filters: Mapping[str, Any]) -> None:
@@ -229,7 +233,10 @@ class Landing:
     ) -> dict[TableId, list[Ordered]]:
         """The rows of tables, numbered in one order, which boundaries share; ``whole``: all
         columns."""
-        return numbered(self.ledger, {name: self._restored(name, whole=whole) for name in names})
+        rows = {name: self._restored(name, whole=whole) for name in names}
+        found = numbered(self.ledger.numbering, rows)
+        self.ledger.check_expired()
+        return found
 
     def _restored(self, name: TableId, *, whole: bool) -> list[Restored]:
         """The rows of each folder of a table."""

@@ -7,7 +7,7 @@ needs several tables, one task restores them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,6 +29,8 @@ from binlogkit.rows.filter_args import AtArg
 from binlogkit.spark.landing.file_groups import Group, groups_of
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.numbering import Numbering
+from binlogkit.spark.landing.passing import batches as batches_of
+from binlogkit.spark.landing.passing import numbered
 from binlogkit.spark.landing.reading import LARGEST, lean, schema_of
 from binlogkit.spark.landing.restored import Restored
 from binlogkit.spark.landing.restoring import Landing
@@ -146,25 +148,28 @@ def _changes(
         ledger = landing.ledger
         whole = _Whole(landing.out, tuple(names), ledger.last_expired, ledger.concerned)
         return Shared(numbers(spark, 1), whole, whole.schema(landing))
-    (name,) = names
-    tasks, restoring = restored_by_tasks(spark, landing, name, lean, _last_version(landing, until))
-    return Shared(tasks, restoring, _schema(landing, name))
+    last = _last_version(landing, until)
+    tasks, restoring = restored_by_tasks(spark, landing, names, lean, last)
+    return Shared(tasks, restoring, _schema(landing, names[0]))
 
 
 def restored_by_tasks(
     spark: SparkSession,
     landing: Landing,
-    name: TableId,
+    names: Sequence[TableId],
     columns: Callable[[pa.Schema], pa.Schema] = lambda schema: schema,
     last: int = LARGEST,
+    besides: Iterable[TableId] = (),
 ) -> tuple[SparkTasks, Callable[[Batches], Batches]]:
-    """Tasks that hold a landed table's changes, and what makes changes of their rows; the rest as
-    in :func:`groups_of`."""
+    """Tasks that hold the changes of landed tables, and what makes changes of their rows, numbered
+    among those of all; the rest as in :func:`groups_of`."""
     ledger = landing.ledger
-    groups = tuple(groups_of(name, landing.folders(name), columns, last))
+    own, more = ({name: landing.folders(name) for name in several} for several in (names, besides))
+    groups = tuple(groups_of(own, columns, last, more))
     ledger.check_expired()
-    own = tuple(b for b in ledger.boundaries if b.concerns(name))
-    return numbers(spark, len(groups)), _Restoring(groups, ledger.numbering, ledger.masks, own)
+    boundaries = {name: tuple(ledger.boundaries_of(name)) for name in names}
+    restoring = _Restoring(groups, ledger.numbering, ledger.masks, boundaries)
+    return numbers(spark, len(groups)), restoring
 
 
 def numbers(spark: SparkSession, count: int, parts: int = LARGEST) -> SparkTasks:
@@ -212,18 +217,21 @@ def _last_places(transactions: pa.Table, file: str, pos: str) -> Iterator[tuple[
 
 @dataclass(frozen=True, slots=True)
 class _Restoring:
-    """The tasks' work: the changes of some groups of a table's files."""
+    """The tasks' work: the changes of tables in some groups of files; ``boundaries``: what happened
+    to each."""
 
     groups: tuple[Group, ...]
     numbering: Numbering
     masks: Masks
-    boundaries: tuple[Boundary, ...]
+    boundaries: Mapping[TableId, Sequence[Boundary]]
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch[0].to_pylist() if self.groups else ():
-                one = self.groups[number].restored(self.numbering, self.masks)
-                yield from one.batches(self.numbering.numbers(one.places), self.boundaries)
+                restored = self.groups[number].restored(self.numbering, self.masks)
+                ordered = numbered(self.numbering, restored)
+                own = {name: ordered[name] for name in self.boundaries if name in ordered}
+                yield from batches_of(self.boundaries.__getitem__, own)
 
 
 @dataclass(frozen=True, slots=True)

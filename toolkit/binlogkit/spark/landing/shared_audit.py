@@ -54,7 +54,7 @@ def _changes(
         group
         for name in sorted(filter(ledger.has, ledger.met))
         for group in groups_of(
-            name, [(folder, []) for folder in folders(ledger.out, name)], without_values
+            {name: [(folder, []) for folder in folders(ledger.out, name)]}, without_values
         )
     )
     ledger.check_expired()
@@ -92,9 +92,11 @@ class _Reading:
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch[0].to_pylist() if self.groups else ():
-                taken = Activity()
-                for one in counted_of(self.groups[number].restored(self.numbering, self.masks)):
-                    taken.take(one)
+                taken, restored = Activity(), self.groups[number].restored
+                for several in restored(self.numbering, self.masks).values():
+                    for one in several:
+                        for each in counted_of(one):
+                            taken.take(each)
                 yield from _carried(with_places(taken.finish(), self.numbering.files))
 
 

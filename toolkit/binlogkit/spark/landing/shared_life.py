@@ -62,14 +62,11 @@ class _SharedRows(LandedRows):
     def candidates(self, identity: Identity, given: Any, numbers: Integers) -> Candidates:
         """As :func:`binlogkit.log.states.life.reading.candidates`."""
         there = self.there(dict.fromkeys(identity.names))
-        read = [restored_by_tasks(self._spark, self._landing, name) for name in there]
+        tasks, changes = restored_by_tasks(self._spark, self._landing, there)
         tracked = frozenset[str]()
         while True:
-            looking = [
-                tasks.map(_Looking(changes, identity, given, tracked), _FOUND)
-                for tasks, changes in read
-            ]
-            told = looking[0].beside(*looking[1:]).records() if looking else []
+            looking = _Looking(changes, identity, given, tracked)
+            told = tasks.map(looking, _FOUND).records()
             facts = [json.loads(one["facts"]) for one in told if one["facts"] is not None]
             found = Candidates(given, set(tracked))
             found.add(facts)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -29,8 +30,14 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.analyses.point_in_time.codes import Flags, Integers
     from binlogkit.log.states.point import Point
+    from binlogkit.log.undoing.source import Sieve
     from binlogkit.spark.landing.ledger import Ledger
     from binlogkit.spark.landing.passing import Passing
+
+    #: Gives the changes of tables that a sieve wants, numbered also among those of other ones.
+    Sift: TypeAlias = Callable[
+        [Sequence[TableId], Sequence[TableId], Sieve], Iterator[pa.RecordBatch]
+    ]
 
 
 _ERASED = "No row that was erased from this landing depended on the chosen changes, or was of them."
@@ -41,7 +48,8 @@ class LandedSource(UndoSource):
     foreign keys join with them, pass each time that they are asked for.
 
     ``passing``: gives the changes of tables with all of their columns; ``transactions``: gives
-    those that filters want; ``asked``: the ``filters``.
+    those that filters want; ``asked``: the ``filters``; ``sift``: reads changes, if this process
+    does not.
 
     Errors: InputError: such a table waits or has not landed; SchemaError: its columns are masked;
     UsageError, of filters.
@@ -56,7 +64,9 @@ class LandedSource(UndoSource):
         filters: FilterArgs,
         *,
         by_transaction: bool,
+        sift: Sift | None = None,
     ) -> None:
+        self._sift = sift
         ledger.check()
         self.logs = self._ledger = ledger
         self.asked, self.by_transaction = asked, by_transaction
@@ -91,6 +101,13 @@ class LandedSource(UndoSource):
         """The same, to be read again and again."""
         names = self._there if tables is None else self._there.intersection(tables)
         return self._passing.of(names)
+
+    def sifted(self, tables: Collection[TableId] | None, sieve: Sieve) -> Iterator[pa.RecordBatch]:
+        """See :class:`UndoSource`."""
+        if self._sift is None:
+            return super().sifted(tables, sieve)
+        names = self._there if tables is None else self._there.intersection(tables)
+        return self._sift(sorted(names), sorted(self._there - names), sieve)
 
     def states(
         self, names: Iterable[TableId], points: Sequence[Point], before: Before | None = None
@@ -146,25 +163,62 @@ class LandedSource(UndoSource):
         self.happened = happened_to_tables(self._ledger)
         numbers = np.asarray(self.happened["tx"].fill_null(-1))
         happened = self.happened.filter(chosen.of(self.happened, numbers))
-        wanted = self._wanted(chosen, self.of_tables(names))
+        wanted = Wanted(chosen, self.asked)
+        changes = self.sifted(names, wanted)
         if self.by_transaction:
-            touched = {tx for batch in wanted for tx in batch["tx"].unique().to_pylist()}
+            touched = {tx for batch in changes for tx in batch["tx"].unique().to_pylist()}
+            wanted.complain()
             whole = transactions_of(touched, happened, self.boundaries, self.asked)
             self.happened = self.happened.filter(pc.is_in(self.happened["tx"], whole))
-            read = self.of_tables(None)
-            wanted = (batch.filter(pc.is_in(batch["tx"], whole)) for batch in read)
+            changes = self.sifted(None, OfTransactions(whole))
         else:
             self.happened = happened
-        self.changes = [batch for batch in wanted if batch.num_rows]
+        self.changes = [batch for batch in changes if batch.num_rows]
+        wanted.complain()
 
-    def _wanted(
-        self, chosen: Chosen, batches: Iterable[pa.RecordBatch]
-    ) -> Iterator[pa.RecordBatch]:
+
+class Wanted:
+    """Of changes those that filters want."""
+
+    def __init__(self, chosen: Chosen, asked: Filters) -> None:
         from binlogkit.frames.matching import Matcher
 
-        matching = Matcher(self.asked.where)
-        for batch in batches:
-            rows = pa.Table.from_batches([batch])
-            for part in chosen.changes(rows).combine_chunks().to_batches():
-                yield matching(part)
-        matching.complain()
+        self._chosen, self._matching = chosen, Matcher(asked.where)
+
+    def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """See :class:`Sieve`."""
+        rows = self._chosen.changes(pa.Table.from_batches([batch]))
+        for part in rows.combine_chunks().to_batches():
+            yield self._matching(part)
+
+    def learned(self) -> Any:
+        """Which conditions fit."""
+        return self._matching.told
+
+    def add(self, learned: Sequence[Any]) -> bool:
+        """See :class:`Sieve`."""
+        for misfits, fit in learned:
+            self._matching.add(misfits, fit)
+        return False
+
+    def complain(self) -> None:
+        """UsageError: a value was asked for that is of no table's type."""
+        self._matching.complain()
+
+
+@dataclass(frozen=True, slots=True)
+class OfTransactions:
+    """Of changes those of some transactions."""
+
+    numbers: pa.Array
+
+    def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """See :class:`Sieve`."""
+        yield batch.filter(pc.is_in(batch["tx"], self.numbers))
+
+    def learned(self) -> None:
+        """Nothing."""
+
+    def add(self, _: Sequence[Any]) -> bool:
+        """See :class:`Sieve`."""
+        return False

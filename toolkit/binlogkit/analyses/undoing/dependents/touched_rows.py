@@ -35,6 +35,20 @@ class TouchedRows:
         self._column = column
         values = [keys[there] for batch in changes for keys, there in self._keys(batch)]
         self._values = np.unique(np.concatenate(values))
+        self._first = self._values
+
+    @property
+    def added(self) -> list[int]:
+        """The keys that were added since."""
+        found: list[int] = np.setdiff1d(self._values, self._first).tolist()
+        return found
+
+    def add(self, keys: Iterable[int]) -> bool:
+        """Add keys; whether some were not there."""
+        more = np.array([*keys], self._values.dtype)
+        known = len(self._first)
+        self._values = self._first = np.union1d(self._first, more)
+        return len(self._first) > known
 
     def _keys(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, Flags]]:
         """The key before and after each change, and whether each image has it."""
