@@ -89,8 +89,8 @@ def test_commands_take_its_address(server: str, tmp_path: Path) -> None:
     assert run(["state", str(CASE.path), "--table", TABLE, "--output", str(wanted)]) == 0
     assert out.read_text() == wanted.read_text() != ""
     assert TABLE in Landing(lake).tables()
-    for words in (("audit", "--format", "jsonl"), ("undo", "--where", "id=1")):
-        asked = (*words, str(lake), "--table", TABLE, "--output")
+    for more in (("audit", "--format", "jsonl"), ("undo", "--where", "id=1")):
+        asked = (*more, str(lake), "--table", TABLE, "--output")
         done = client("-m", "binlogkit", *asked, str(out), "--engine", "spark", "--master", server)
         assert run([*asked, str(wanted)]) == done.returncode, done.stderr[-4000:]
         here, there = (
