@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses._savepoints import Undone
 from binlogkit.analyses.point_in_time.batches import pieces
-from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.identity import Identity, Key, Move, linked
 from binlogkit.analyses.point_in_time.repeats import not_done
 from binlogkit.constants import TableId
