@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from binlogkit.frames.arrays import one_array
+
 _UNICODE = ("utf8mb4", "utf8mb3", "ucs2", "utf16", "utf32")
 #: Collations that compare printable ASCII without case.
 FOLDING = frozenset({
@@ -97,7 +99,7 @@ def folded(texts: Any, collation: str | None) -> FoldedTexts:
     exact = plain & usual | np.asarray(texts.is_null())
     if exact.all():
         return FoldedTexts(equal, equal, exact, ~every)
-    encoded = texts.combine_chunks().dictionary_encode()
+    encoded = one_array(texts).dictionary_encode()
     answers = [_perhaps(text, name) for text in encoded.dictionary.to_pylist()]
     perhaps = pa.array([one or "" for one in answers], texts.type).take(encoded.indices)
     opened = pa.array([one is None for one in answers], pa.bool_()).take(encoded.indices)

@@ -140,8 +140,10 @@ def lists(
     return pa.ListArray.from_arrays(offsets, values, type=kind, mask=none)
 
 
-def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """A column as one array: where it is one already, combine_chunks would copy it."""
+def one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """A column as one array; of one chunk this is the chunk, which combine_chunks would copy."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 

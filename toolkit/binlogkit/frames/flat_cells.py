@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from binlogkit.frames.arrays import lists
+from binlogkit.frames.arrays import lists, one_array
 from binlogkit.frames.fields.field import arrow_schema, names
 from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.frames.schema import CellState
@@ -94,7 +94,7 @@ def with_cells(rows: pa.Table, *, always: bool = False) -> pa.Table:
     """A state's rows with the table's own columns, and :data:`CELLS`, ``always`` or where a row has
     a cell that is neither a value nor NULL. A column that is called so itself is ``@005fcells``
     then."""
-    values = rows["values"].combine_chunks()
+    values = one_array(rows["values"])
     called = {one.name: one.name for one in values.type}
     table = pa.Table.from_arrays(values.flatten(), schema=pa.schema(values.type))
     if not always and not has_cells(rows):
@@ -107,14 +107,11 @@ def with_cells(rows: pa.Table, *, always: bool = False) -> pa.Table:
 def cells_of(rows: pa.Table, called: Mapping[str, str], kind: pa.DataType) -> pa.ListArray:
     """The ``_cells`` of a state's rows; ``called``: its columns, and what they are called there."""
     names = [*called]
-    states = np.zeros((len(rows), len(names)), np.uint8)
-    own = rows["value_state"].combine_chunks()
-    there = np.flatnonzero(np.asarray(own.is_valid()))
-    states[there] = np.asarray(own.flatten()).reshape(len(there), len(names))
-    lacking = rows["unknown"].combine_chunks()
+    states = state_matrix(one_array(rows["value_state"]), len(names))
+    lacking = one_array(rows["unknown"])
     column = pc.index_in(lacking.flatten(), pa.array(names, pa.string()))
     states[np.asarray(pc.list_parent_indices(lacking)), column] = CellState.NOT_IN_IMAGE
-    raw = rows["raw"].combine_chunks()
+    raw = one_array(rows["raw"])
     stored, where = raw.flatten(), np.full(states.shape, -1)
     row = np.asarray(pc.list_parent_indices(raw))
     where[row, np.asarray(stored.field("column"))] = np.arange(len(stored))
@@ -127,9 +124,17 @@ def cells_of(rows: pa.Table, called: Mapping[str, str], kind: pa.DataType) -> pa
     return _lists(at, _cells(parts, kind), len(rows), kind)
 
 
+def state_matrix(states: pa.ListArray, columns: int) -> NDArray[np.uint8]:
+    """The states of cells, a row for each list, a column for each cell; zeros where it is NULL."""
+    there = np.flatnonzero(np.asarray(states.is_valid()))
+    found = np.zeros((len(states), columns), np.uint8)
+    found[there] = np.asarray(states.flatten()).reshape(len(there), columns)
+    return found
+
+
 def with_absent(cells: pa.ChunkedArray, names: Sequence[str]) -> pa.ListArray:
     """The ``_cells`` of rows written before the table had some columns: these are in no image."""
-    whole, size = cells.combine_chunks(), len(cells)
+    whole, size = one_array(cells), len(cells)
     absent = {
         "column": pa.array([*names] * size, pa.string()),
         "state": pa.repeat(STATES[CellState.NOT_IN_IMAGE], size * len(names)),

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit._kernel.temporal import MAX_HOUR
-from binlogkit.frames.arrays import lists
+from binlogkit.frames.arrays import lists, one_array
 from binlogkit.frames.fields.field import arrow_type
 from binlogkit.frames.flat_cells import (
     CELLS,
@@ -92,13 +92,13 @@ def _rows(batch: pa.RecordBatch | pa.Table, fields: Sequence[pa.Field]) -> pa.Re
     children = []
     for field in fields:
         own = flat_name(field.name) if special and field.name.lower() == CELLS else field.name
-        children.append(_within(cast_to(_one(batch.column(own)), field.type), field.name))
+        children.append(_within(cast_to(one_array(batch.column(own)), field.type), field.name))
     values = (
         pa.StructArray.from_arrays(children, fields=[*fields])
         if fields
         else pa.nulls(size, pa.struct([]))
     )
-    cells = _one(batch.column(CELLS)) if special else pa.nulls(size, CELLS_TYPE)
+    cells = one_array(batch.column(CELLS)) if special else pa.nulls(size, CELLS_TYPE)
     states, forms = states_of(cells, values)
     flat = np.array(states.flatten(), np.uint8)
     flat[flat == CellState.JSON_DIFF] = CellState.NOT_IN_IMAGE  # of a value that is not known
@@ -114,10 +114,6 @@ def _rows(batch: pa.RecordBatch | pa.Table, fields: Sequence[pa.Field]) -> pa.Re
     )
     columns = {"values": values, "unknown": unknown, "value_state": states, "raw": raw}
     return pa.RecordBatch.from_pydict(columns)
-
-
-def _one(column: Any) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _within(column: pa.Array, name: str) -> pa.Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.frames.arrays import flags
+from binlogkit.frames.arrays import flags, one_array
 from binlogkit.frames.transaction_facts import TransactionFacts
 from binlogkit.rows.filters import OPS, Filters
 from binlogkit.rows.window import Window
@@ -97,7 +97,7 @@ def wanted_transactions(table: pa.Table, filters: Filters, files: Sequence[str])
 
 
 def _touches(table: pa.Table, filters: Filters) -> np.ndarray[Any, Any]:
-    names = table.column("tables").combine_chunks()
+    names = one_array(table.column("tables"))
     wanted: dict[str, bool] = {}
     lists = names.to_pylist()
     for text in {name for row in lists for name in row}:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.analyses.point_in_time.known_cells import STORED_PARTS, cells_of, index
 from binlogkit.errors import UsageError
+from binlogkit.frames.arrays import one_array
+from binlogkit.frames.flat_cells import state_matrix
 from binlogkit.frames.schema import CellState
 
 HIDDEN = "\0"  # no MySQL name has it
@@ -173,7 +175,7 @@ class Chunk:
         lists = self._table["raw"]
         if lists.null_count == self.size:
             return {}
-        whole = lists.combine_chunks()
+        whole = one_array(lists)
         cells, owners = whole.flatten(), np.asarray(pc.list_parent_indices(whole))
         image = _IMAGES.index(self._images[side])
         mine = np.asarray(cells.field("image")) == image
@@ -187,9 +189,6 @@ class Chunk:
         lists = self._table[f"{self._images[side]}_state"]
         if lists.null_count == self.size:
             return None
-        whole = lists.combine_chunks()
-        matrix = np.zeros((self.size, len(self.names)), np.uint8)
-        valid = np.asarray(whole.is_valid())
-        matrix[valid] = np.asarray(whole.flatten()).reshape(-1, len(self.names))
+        matrix = state_matrix(one_array(lists), len(self.names))
         matrix[matrix <= CellState.NULL] = 0
         return matrix

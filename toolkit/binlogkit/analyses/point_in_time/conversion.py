@@ -21,6 +21,7 @@ from binlogkit._kernel.charsets import decode, encode
 from binlogkit.analyses.collations import FOLDING
 from binlogkit.analyses.point_in_time.codes import Flags, decoded
 from binlogkit.analyses.point_in_time.known_cells import cells_of, known, parts_of
+from binlogkit.frames.arrays import one_array
 from binlogkit.frames.arrow_types import column_field, field_facts
 from binlogkit.rows.ddl.charsets import CHARSETS, Collated
 from binlogkit.rows.ddl.session import SqlMode
@@ -146,8 +147,8 @@ def _each(
     at = pc.index_in(source, keys)
     lost = pa.array([value is LOST for value in made], pa.bool_())
     values = pa.array([None if value is LOST else value for value in made], dtype)
-    doubtful = pc.fill_null(lost.take(at.combine_chunks()), False)
-    return pa.chunked_array([values.take(at.combine_chunks())], dtype), np.asarray(doubtful)
+    doubtful = pc.fill_null(lost.take(one_array(at)), False)
+    return pa.chunked_array([values.take(one_array(at))], dtype), np.asarray(doubtful)
 
 
 def _fractions(

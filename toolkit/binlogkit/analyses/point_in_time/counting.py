@@ -23,6 +23,7 @@ from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumb
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.arrays import one_array
 
 _MICROSECONDS = 1_000_000
 
@@ -70,7 +71,7 @@ NEEDED = (
 def touching(transactions: pa.Table, tables: Sequence[str]) -> Flags:
     """Which transactions touch one of the tables, ``db.table``."""
     found = np.zeros(transactions.num_rows, bool)
-    lists = pa.chunked_array(transactions["tables"]).combine_chunks()
+    lists = one_array(transactions["tables"])
     wanted = pc.is_in(lists.flatten(), pa.array(tables, pa.string()))
     found[np.asarray(pc.list_parent_indices(lists))[np.asarray(wanted)]] = True
     return found

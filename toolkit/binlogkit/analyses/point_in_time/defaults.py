@@ -32,6 +32,7 @@ from binlogkit.analyses.point_in_time.conversion import (
     to_decimal,
     to_text,
 )
+from binlogkit.frames.flat_cells import state_matrix
 from binlogkit.frames.schema import CellState
 from binlogkit.rows.schema import ColumnDefinition, StatementTime, TableDefinition
 
@@ -103,11 +104,10 @@ def with_defaults(batch: pa.RecordBatch, definition: TableDefinition) -> pa.Reco
     images, columns = batch["after"], definition.columns
     if [field.name for field in images.type] != [column.name for column in columns]:
         return batch
-    owners = np.flatnonzero(np.asarray(states.is_valid()))
-    matrix = np.asarray(states.flatten()).reshape(-1, len(columns)).copy()
+    matrix = state_matrix(states, len(columns))
     arrays = images.flatten()
     for i, (field, column) in enumerate(zip(images.type, columns, strict=True)):
-        lacking = inserts[owners] & (matrix[:, i] == CellState.NOT_IN_IMAGE)
+        lacking = inserts & (matrix[:, i] == CellState.NOT_IN_IMAGE)
         if not lacking.any() or defined_field(column).type != field.type:
             continue
         value = default_value(column)
@@ -116,14 +116,12 @@ def with_defaults(batch: pa.RecordBatch, definition: TableDefinition) -> pa.Reco
         matrix[lacking, i] = CellState.NULL if value is None else CellState.VALUE
         if value is not None:
             at = np.arange(batch.num_rows)
-            at[owners[lacking]] = batch.num_rows
+            at[lacking] = batch.num_rows
             both = pa.chunked_array([arrays[i], pa.array([value], field.type)])
             arrays[i] = both.unify_dictionaries().combine_chunks().take(pa.array(at))
     after = pa.StructArray.from_arrays(arrays, fields=list(images.type), mask=images.is_null())
     found = batch.set_column(batch.schema.get_field_index("after"), "after", after)
-    every = np.zeros((batch.num_rows, len(columns)), matrix.dtype)
-    every[owners] = matrix
-    return with_states(found, every)
+    return with_states(found, matrix)
 
 
 def with_states(batch: pa.RecordBatch, states: np.ndarray[Any, Any]) -> pa.RecordBatch:

@@ -19,6 +19,7 @@ from binlogkit.analyses._frames import (
     to_arrow,
 )
 from binlogkit.errors import UsageError
+from binlogkit.frames.arrays import one_array
 from binlogkit.frames.fields.field import fields
 from binlogkit.frames.fields.rows import PROVENANCE
 
@@ -88,7 +89,7 @@ def _keys(table: Any, image: str, key: Sequence[str]) -> list[Key | None]:
     """The key in each change's image; None without that image."""
     if not table.num_rows:
         return []
-    images = table[image].combine_chunks()
+    images = one_array(table[image])
     names = [field.name for field in images.type]
     columns = [images.flatten()[names.index(name)].to_pylist() for name in key]
     there = images.is_valid().to_pylist()

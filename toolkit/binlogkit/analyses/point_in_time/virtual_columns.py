@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from binlogkit.analyses.point_in_time.codes import Flags, unequal
 from binlogkit.analyses.point_in_time.conversion import LOST, implicit_default
 from binlogkit.analyses.point_in_time.defaults import with_states
+from binlogkit.frames.flat_cells import state_matrix
 from binlogkit.frames.schema import CellState
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 from binlogkit.sources.log_format import VIRTUAL_AS_STORED
@@ -99,9 +100,7 @@ class _Images:
             cell.dictionary_decode() if pa.types.is_dictionary(cell.type) else cell
             for cell in images.flatten()
         ]
-        states = np.zeros((batch.num_rows, len(cells)), np.uint8)
-        states[np.asarray(lists.is_valid())] = np.asarray(lists.flatten()).reshape(-1, len(cells))
-        return cls(np.asarray(images.is_valid()), cells, states)
+        return cls(np.asarray(images.is_valid()), cells, state_matrix(lists, len(cells)))
 
     def has(self, at: int) -> Flags:
         """Which images hold a value of a column, or NULL."""

@@ -28,6 +28,7 @@ from binlogkit.analyses.references import Reference, still_there
 from binlogkit.analyses.undoing._later_ddl import LaterDDL
 from binlogkit.analyses.undoing.cascaded_keys import NONE_FOLLOWED, Followed
 from binlogkit.constants import TableId
+from binlogkit.frames.arrays import one_array
 from binlogkit.frames.schema import table_of
 from binlogkit.frames.text_columns import Mask
 from binlogkit.rows.ddl.keys import NO_ACTION
@@ -325,7 +326,7 @@ def _ahead(
 def values_of(rows: pa.Table, columns: Sequence[str]) -> Mapping[tuple[Any, ...], int] | None:
     """The values that a state's rows have in some columns, and how many rows have them; None if
     they are not known."""
-    values = rows["values"].combine_chunks()
+    values = one_array(rows["values"])
     names = {field.name.lower(): i for i, field in enumerate(values.type)}
     wanted = [names.get(column.lower()) for column in columns]
     unknown = {name.lower() for names in rows["unknown"].to_pylist() for name in names}

@@ -22,6 +22,7 @@ from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.undoing.plans import Chosen, Places, PlanColumns, Plans
 from binlogkit.constants import TableId
 from binlogkit.errors import printable
+from binlogkit.frames.arrays import one_array
 from binlogkit.rows.schema import TableDefinition
 
 #: A unique key's columns, or those that its expressions read, and how much of each counts.
@@ -139,7 +140,7 @@ class _Played:
     def begin(self, state: pa.Table, steps: Iterable[_Step]) -> None:
         """The rows of a state that statements concern: those that have a value which one writes or
         looks for."""
-        values, unknown = state["values"].combine_chunks(), state["unknown"].combine_chunks()
+        values, unknown = one_array(state["values"]), one_array(state["unknown"])
         if not {column.name for column in values.type}.issuperset(self._columns):
             self._lost = state.num_rows > 0  # a state without rows has no columns
             return
@@ -183,7 +184,7 @@ class _Played:
         if is_text(array):
             own = (c.collation for c in self._definition.columns if c.name == name)
             found = folded(pa.chunked_array([array]), next(own, None)).equal
-            return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+            return one_array(found)
         return array
 
     def _put(self, row: _Row) -> None:

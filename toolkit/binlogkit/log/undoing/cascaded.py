@@ -265,28 +265,23 @@ def _changes(
     places."""
     import pyarrow as pa
 
+    from binlogkit.frames.arrays import one_array
+
     order = pa.array(np.argsort(np.asarray(before["seq"]), kind="stable"))
-    before, count = before.take(order), before.num_rows
+    sides = [rows.take(order) for rows in (before, after) if rows is not None]
+    before, count = sides[0], before.num_rows
     at = places.take(
         pa.array(np.searchsorted(np.asarray(places["seq"]), np.asarray(before["seq"])))
     )
-    columns: dict[str, Any] = {column: at[column].combine_chunks() for column in _PLACE}
+    columns: dict[str, Any] = {column: one_array(at[column]) for column in _PLACE}
     for part, column in zip(name, ("db", "table"), strict=True):
         columns[column] = pa.repeat(part, count)
-    values, states = before["values"].combine_chunks(), before["value_state"].combine_chunks()
-    columns |= {"op": pa.repeat("delete" if after is None else "update", count)}
-    columns |= {"before": values, "before_state": states}
-    if after is None:
-        columns |= {
-            "after": pa.nulls(count, values.type),
-            "after_state": pa.nulls(count, states.type),
-            "raw": _raw(before),
-        }
-    else:
-        after = after.take(order)
-        columns["after"] = after["values"].combine_chunks()
-        columns["after_state"] = after["value_state"].combine_chunks()
-        columns["raw"] = _raw(before, after)
+    columns["op"] = pa.repeat("delete" if after is None else "update", count)
+    for image, rows in zip(("before", "after"), (*sides, None), strict=False):
+        for column, kind in ((image, "values"), (f"{image}_state", "value_state")):
+            none = pa.nulls(count, before[kind].type)
+            columns[column] = none if rows is None else one_array(rows[kind])
+    columns["raw"] = _raw(*sides)
     batch = pa.RecordBatch.from_pydict(columns)
     return batch.cast(with_key(batch.schema, key))
 
@@ -350,9 +345,11 @@ def _with_before(part: pa.RecordBatch, rows: pa.Table) -> pa.RecordBatch | None:
     """Changes with these rows before them; None if cells have no Arrow value."""
     import pyarrow as pa
 
-    values = rows["values"].combine_chunks()
+    from binlogkit.frames.arrays import one_array
+
+    values = one_array(rows["values"])
     image = part["before"]
-    cells = rows["value_state"].combine_chunks()
+    cells = one_array(rows["value_state"])
     cells_after = part["raw"].filter(part["after"].is_valid())
     if cells_after.null_count < len(cells_after):
         return None
@@ -375,11 +372,11 @@ def _raw(*sides: pa.Table) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from binlogkit.frames.arrays import lists
+    from binlogkit.frames.arrays import lists, one_array
 
     owners, parts = list[Any](), list[Any]()
     for image, rows in enumerate(sides):
-        raw = rows["raw"].combine_chunks()
+        raw = one_array(rows["raw"])
         cells, fields = raw.flatten(), list(raw.type.value_type)
         columns = [pa.array(np.full(len(cells), image), fields[0].type), *cells.flatten()[1:]]
         parts.append(pa.StructArray.from_arrays(columns, fields=fields))

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.frames.arrays import one_array
 from binlogkit.frames.flat_cells import cells_of, flat_name
 from binlogkit.spark.carried import fit
 from binlogkit.spark.landing.landing_path import LandingPath
@@ -31,7 +32,7 @@ def flat_rows(rows: pa.Table, taken: Sequence[tuple[Restored, Any]]) -> pa.Table
     """
     fields = list(rows.schema.field("values").type)
     schema = current_schema(fields)
-    values = rows["values"].combine_chunks()
+    values = one_array(rows["values"])
     own = {flat_name(one.name): values.field(i) for i, one in enumerate(fields)}
     origins = _origins(np.asarray(rows["seq"]), taken)
     columns = []
@@ -41,7 +42,7 @@ def flat_rows(rows: pa.Table, taken: Sequence[tuple[Restored, Any]]) -> pa.Table
         elif one.name == "_cells":
             column = cells_of(rows, {f.name: flat_name(f.name) for f in fields}, one.type)
         else:
-            column = origins[one.name].combine_chunks() if origins else pa.nulls(0, one.type)
+            column = one_array(origins[one.name]) if origins else pa.nulls(0, one.type)
         columns.append(fit(column, one.type, one.name))
     return pa.table(columns, schema=schema)
 
@@ -88,7 +89,7 @@ def touched_keys(flat: pa.Table, key: Sequence[str]) -> pa.Table | None:
     second = pa.array(same_change(flat["_sequence"]))
     columns = []
     for name in key:
-        own = flat[name].combine_chunks()
+        own = one_array(flat[name])
         before = pa.concat_arrays([pa.nulls(1, own.type), own])[: len(own)]
         whole = pc.if_else(pc.and_(second, own.is_null()), before, own)
         if whole.null_count:

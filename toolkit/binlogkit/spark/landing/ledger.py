@@ -21,6 +21,7 @@ from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumb
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.arrays import one_array
 from binlogkit.log.index import Index, Joined
 from binlogkit.log.index.transactions import Concerned, narrow_transactions
 from binlogkit.log.states.history import MERGE, History, Merged, TableFacts
@@ -276,8 +277,8 @@ class Ledger(Source):
         """The first committed transaction that changed each table, ``db.table``: the number of the
         place after its changes, and its own."""
         rows = self.transactions.select(["tx", "end_file", "end_pos", "tables", "outcome"])
-        committed = rows.filter(pc.equal(rows["outcome"], str(Outcome.COMMITTED))).combine_chunks()
-        lists = pa.chunked_array(committed["tables"]).combine_chunks()
+        committed = rows.filter(pc.equal(rows["outcome"], str(Outcome.COMMITTED)))
+        lists = one_array(committed["tables"])
         pairs = pa.table({"table": lists.flatten(), "at": pc.list_parent_indices(lists)})
         found = pairs.group_by("table", use_threads=False).aggregate([("at", "min")])
         first = committed.take(found["at_min"])
@@ -291,8 +292,8 @@ class Ledger(Source):
 
     def _touched(self) -> tuple[list[str], list[str | None]]:
         """The tables that transactions changed, ``db.table``, and the sources of these."""
-        rows = self.transactions.select(["tables", "source"]).combine_chunks()
-        lists = pa.chunked_array(rows["tables"]).combine_chunks()
+        rows = self.transactions.select(["tables", "source"])
+        lists = one_array(rows["tables"])
         sources = rows["source"].take(pc.list_parent_indices(lists))
         pairs = pa.table({"table": lists.flatten(), "source": sources})
         unique = pairs.group_by(["table", "source"], use_threads=False).aggregate([])

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.errors import InputError, WriteError
+from binlogkit.frames.arrays import one_array
 from binlogkit.frames.flat_cells import own_name
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.rewriting import Stored, stored
@@ -235,13 +236,13 @@ def replaced(rows: pa.Table, name: str, values: pa.ChunkedArray) -> pa.Table:
 def changes_of(rows: pa.Table) -> pa.Array:
     """The changes of images: what both images of an update share of ``_sequence``."""
     found = pc.binary_slice(rows["_sequence"].cast(pa.binary()), 0, _CHANGE)
-    return found.combine_chunks()
+    return one_array(found)
 
 
 def _marked(rows: pa.Table, column: str, which: Callable[[pa.StructArray], pa.Array]) -> Flags:
     """In which rows a column has no plain value, but such a cell."""
     found = np.zeros(len(rows), bool)
-    cells = rows["_cells"].combine_chunks()
+    cells = one_array(rows["_cells"])
     if cells.null_count < len(cells):
         flat = cells.flatten()
         names = pa.array([column.lower(), own_name(column).lower()])

@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from binlogkit.frames.arrays import one_array
+
 Integers = NDArray[np.int64]
 #: Of changes: numbers of files, positions, numbers in a payload (-1 outside) and of rows.
 Places = tuple[Integers, Integers, Integers, Integers]
@@ -97,11 +99,9 @@ def cuts_of(places: Sequence[tuple[int, int, int, int]]) -> Integers:
 
 def of_files(numbers: Mapping[str, int], names: Any) -> Integers:
     """The number of each file's name."""
-    whole = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
+    whole = one_array(names)
     if not pa.types.is_dictionary(whole.type):
         whole = whole.dictionary_encode()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.unify_dictionaries().combine_chunks()
     known = np.array([numbers[name] for name in whole.dictionary.to_pylist()] or [0], np.int64)
     found: Integers = known[np.asarray(whole.indices)]
     return found

@@ -15,6 +15,7 @@ from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.conversion import defined_field
 from binlogkit.constants import TableId
+from binlogkit.frames.arrays import one_array
 from binlogkit.frames.fields.rows import PROVENANCE
 from binlogkit.frames.flat_cells import flat_name, raw_of, states_of
 from binlogkit.frames.flat_states import cast_to
@@ -157,7 +158,7 @@ class Restored:
         for number, (image, rows) in enumerate((("before", self._before), ("after", self._after))):
             columns[image] = self._image(rows[chosen], schema)
             cells = self._rows["_cells"].take(pa.array(rows[chosen], mask=rows[chosen] < 0))
-            columns[f"{image}_state"], forms = states_of(cells.combine_chunks(), columns[image])
+            columns[f"{image}_state"], forms = states_of(one_array(cells), columns[image])
             raw.append(forms.append_column("image", pa.repeat(number, len(forms))))
         columns["raw"] = raw_of(raw, len(chosen), schema.field("raw").type)
         there = pa.schema([f for f in schema if f.name in columns], schema.metadata)
@@ -172,7 +173,7 @@ class Restored:
             for one in fields
         ]
         return pa.StructArray.from_arrays(
-            [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in children],
+            [one_array(c) for c in children],
             fields=fields, mask=pa.array(gone),
         )  # fmt: skip
 

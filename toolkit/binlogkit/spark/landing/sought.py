@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.errors import UsageError
+from binlogkit.frames.arrays import one_array
 from binlogkit.frames.arrow_types import column_kind
 from binlogkit.frames.flat_cells import flat_name
 from binlogkit.frames.user_values import Misfit, as_written, pair_of
@@ -49,7 +50,7 @@ class Sought:
         """Which cells hold it; NULL also where there is no value."""
         if self.value is None:
             return np.asarray(pc.is_null(column))
-        cells = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        cells = one_array(column)
         found = np.zeros(len(cells), bool)
         for kind in self.kinds:
             as_kind = cells

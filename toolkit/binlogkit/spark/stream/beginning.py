@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from binlogkit.constants import TableId
 from binlogkit.errors import EmptyInputError, InputError, UsageError
+from binlogkit.frames.arrays import one_array
 from binlogkit.frames.schema import batch_schema
 from binlogkit.frames.snapshots.reading import read_snapshots
 from binlogkit.frames.snapshots.snapshot import Snapshot, TableSnapshot
@@ -117,9 +118,9 @@ def _batch(
         "file": pa.repeat(pa.scalar(place.file, pa.string()), count),
         "pos": pa.repeat(place.pos or 0, count),
         "row": pa.array(np.arange(first, first + count)),
-        "after": rows["values"].combine_chunks(),
-        "after_state": rows["value_state"].combine_chunks(),
-        "raw": rows["raw"].combine_chunks(),
+        "after": one_array(rows["values"]),
+        "after_state": one_array(rows["value_state"]),
+        "raw": one_array(rows["raw"]),
     }
     columns = [
         made[field.name].cast(field.type) if field.name in made else pa.nulls(count, field.type)

@@ -29,6 +29,7 @@ from binlogkit.analyses.undoing.dependents.links import (
 )
 from binlogkit.analyses.undoing.dependents.merged import LaterValues, merged
 from binlogkit.constants import TableId
+from binlogkit.frames.arrays import one_array
 from binlogkit.frames.fields.field import arrow_schema, fields
 
 #: A change that depends on a chosen one; for conflicts, a chosen one with a dependent that stays.
@@ -96,7 +97,7 @@ def dependences(
     unit_of = changes.seq
     if by_transaction:  # a change outside any is a unit by itself
         alone = pa.array(-1 - changes.seq)
-        unit_of = np.asarray(pc.coalesce(changes.places["tx"].combine_chunks(), alone))
+        unit_of = np.asarray(pc.coalesce(one_array(changes.places["tx"]), alone))
     units, unit = np.unique(unit_of, return_inverse=True)
     wanted = np.zeros(len(units), bool)
     wanted[unit[np.isin(changes.seq, chosen)]] = True

@@ -25,6 +25,7 @@ from binlogkit.analyses.undoing.dependents.gathered import Gathered
 from binlogkit.analyses.undoing.dependents.links import units_of
 from binlogkit.analyses.undoing.dependents.values import ValueColumn
 from binlogkit.constants import TableId
+from binlogkit.frames.arrays import one_array
 from binlogkit.frames.text_columns import Mask
 
 
@@ -50,7 +51,7 @@ class LaterValues:
         if not there.any():
             return cells, there, there
         own = self.cells.take(np.where(there, at, -1))
-        array = own.array.combine_chunks() if isinstance(own.array, pa.ChunkedArray) else own.array
+        array = one_array(own.array)
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
         now = Cells(cells.field, array.cast(cells.array.type), own.missing, own.special)
