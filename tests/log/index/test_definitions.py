@@ -52,15 +52,16 @@ def test_logs_share_what_they_have_in_common(tmp_path: Path) -> None:
     for carrier in carriers:  # each in a batch of its own
         Index(tmp_path / "index").update([carrier])
     one, other = Index(tmp_path / "index").besides([], ["transactions"], later=True)
-    assert one.names != other.names and len(one.said) == len(other.said) > 1
-    for said, same in zip(one.said, other.said, strict=True):
+    said_by_one, said_by_other = [*one.said], [*other.said]
+    assert one.names != other.names and len(said_by_one) > 1
+    for said, same in zip(said_by_one, said_by_other, strict=True):
         assert said.body is same.body and said.raw.body is same.raw.body
         assert (said.raw.file, same.raw.file) == (one.names[0], other.names[0])
-    assert one.said[0].body == "8.0.31" and list(one.said[1:]) == list(one.said)[1:]
+    assert said_by_one[0].body == "8.0.31" and [*one.said] == said_by_one
     (facts,), (same_facts,) = one.alone.files, other.alone.files
     assert facts.checksums is same_facts.checksums and facts.servers is same_facts.servers
     assert facts.gtids.to_set() is one.gtids
-    assert facts.name is one.names[0] is one.said[0].raw.file
+    assert facts.name is one.names[0] is said_by_one[0].raw.file
 
 
 def test_a_body_is_read_as_its_own_log_says() -> None:

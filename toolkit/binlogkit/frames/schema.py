@@ -139,6 +139,12 @@ def key_columns(schema: pa.Schema) -> list[str]:
     return found
 
 
+def generated_columns(image: pa.StructType) -> dict[str, bytes]:
+    """The generated columns of images, each with its kind, ``virtual`` or ``stored``."""
+    facts = ((f.name, (f.metadata or {}).get(b"binlogkit:generated")) for f in image)
+    return {name: kind for name, kind in facts if kind}
+
+
 def shared_key(schemas: Sequence[pa.Schema]) -> tuple[str, ...]:
     """The columns that identify a row in all of some versions of a table: those of all their keys;
     none if one of them has no key, or says nothing of one."""

@@ -261,7 +261,7 @@ class Counting:
 
     def known(self, boundary: Boundary) -> bool:
         """Whether a boundary comes before the point at all, even before the base."""
-        return _in(boundary.tx, self._before) or self.happened(boundary)
+        return _holds(self._before, boundary.tx) or self.happened(boundary)
 
     def those(self, boundaries: Sequence[Boundary]) -> Sequence[Boundary]:
         """The boundaries that count; for the same ones the same list, which many tables share.
@@ -273,7 +273,7 @@ class Counting:
             if self.transactional is not False:
                 found = [
                     replace(b, deletes_all=False)
-                    if b.deletes_all and _in(b.tx, self.rolled_back)
+                    if b.deletes_all and _holds(self.rolled_back, b.tx)
                     else b
                     for b in found
                 ]
@@ -287,12 +287,13 @@ class Counting:
             if end is not None and boundary.file == end.file and boundary.pos >= end.pos:
                 return False
             return self.outside < 0 or boundary.seq >= self.outside
-        if _in(boundary.tx, self.committed):
+        if _holds(self.committed, boundary.tx):
             return True
         written = boundary.action == "statement_write" and not self.transactional
-        return written and _in(boundary.tx, self.rolled_back)
+        return written and _holds(self.rolled_back, boundary.tx)
 
 
-def _in(number: int | None, numbers: Integers) -> bool:
+def _holds(numbers: Integers, number: int | None) -> bool:
+    """Whether sorted numbers hold one; None is in none."""
     at = len(numbers) if number is None else int(np.searchsorted(numbers, number))
     return at < len(numbers) and int(numbers[at]) == number

@@ -32,7 +32,7 @@ from binlogkit.analyses.undoing.plans import (
 )
 from binlogkit.analyses.undoing.unchecked import Statements, Unchecked, nulls
 from binlogkit.errors import UsageError, printable
-from binlogkit.frames.schema import OPS, beyond_ascii, table_of
+from binlogkit.frames.schema import OPS, beyond_ascii, generated_columns, table_of
 from binlogkit.frames.text_columns import Mask, Part, separated
 from binlogkit.rows.ddl.keys import NO_ACTION
 from binlogkit.rows.resolve import key_of
@@ -90,15 +90,13 @@ class Facts:
         image = schema.field("after").type
         if not pa.types.is_struct(image):
             raise UsageError("typed changes are needed: before and after are text here")
-        kinds, generated, unsure = {}, set(), {}
+        kinds, generated, unsure = {}, {*generated_columns(image)}, {}
         table = json.loads((schema.metadata or {}).get(b"binlogkit:table", b'["", ""]'))
         for column in image:
             name, facts = column.name, column.metadata or {}
             if b"binlogkit:kind" not in facts:
                 raise UsageError(f"the type of column {name} is not known: schema is needed")
             kinds[name] = facts[b"binlogkit:kind"].decode()
-            if facts.get(b"binlogkit:generated"):
-                generated.add(name)
             if kinds[name] == "text" and facts.get(b"binlogkit:charset_origin") == b"assumed":
                 unsure[name] = Supposition.of_charset(table[0], table[1], name).name
         if key is None:

@@ -19,6 +19,7 @@ from binlogkit.analyses.undoing.plans import PlanColumns, Plans
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import fields
 from binlogkit.frames.records import struct_records
+from binlogkit.frames.schema import generated_columns
 
 DIFFERENCES = fields(
     ("between", "string", "`undo`: before and after it; `play`: the log and the server that played "
@@ -122,8 +123,7 @@ class Reversed:
     def _images(self, changes: pa.RecordBatch, name: TableId, image: int) -> list[Row | None]:
         side = ("before", "after")[image]
         struct = changes[side]
-        free = {f.name for f in struct.type if (f.metadata or {}).get(b"binlogkit:generated")}
-        self.free.setdefault(name, set()).update(free)
+        self.free.setdefault(name, set()).update(generated_columns(struct.type))
         return struct_records(struct, changes[f"{side}_state"], changes["raw"], image)
 
     def _merge(self, made: PlanColumns, old: list[Row | None], new: list[Row | None]) -> None:

@@ -80,7 +80,7 @@ def _body(body: object) -> Body:
     return body
 
 
-class KeptSaid(Sequence[Said]):
+class KeptSaid:
     """What one log says of tables, from its records; ``files``: the present names of its files,
     ``bodies``: those of other logs, too. DamageError."""
 
@@ -96,9 +96,6 @@ class KeptSaid(Sequence[Said]):
             for r in records
         )
 
-    def __len__(self) -> int:
-        return len(self._bodies)
-
     def __iter__(self) -> Iterator[Said]:
         rows = _ROW.iter_unpack(self._rows)
         for row, (data, body) in zip(rows, self._bodies, strict=True):
@@ -110,6 +107,3 @@ class KeptSaid(Sequence[Said]):
                 outer_end=None if inner is None else end, version=version,
             )  # fmt: skip
             yield Said(event, raw, body, None if tx == _NONE else tx)
-
-    def __getitem__(self, at: Any) -> Any:
-        return [*self][at]

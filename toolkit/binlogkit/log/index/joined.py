@@ -227,7 +227,7 @@ class Joined:
             following = next(said, None)
         self._end(part, series)
 
-    def _statements(self, part: Part) -> Sequence[Said | Wrote]:
+    def _statements(self, part: Part) -> Iterable[Said | Wrote]:
         """The relevant things of a part, in order."""
         if self.happened is None or not part.wrote:
             return part.said

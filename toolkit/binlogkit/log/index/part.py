@@ -8,7 +8,7 @@ transaction, and whether a file is missing before it are found when parts are jo
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -110,7 +110,7 @@ class Part:
     transactions: int = 0
     segments: tuple[Segment, ...] = (Segment(),)
     stop: int | None = None
-    said: Sequence[Said] = ()
+    said: Iterable[Said] = ()
     wrote: tuple[Wrote, ...] = ()
     gtids: GtidSet = field(default_factory=GtidSet)
     intact: GtidSet = field(default_factory=GtidSet)

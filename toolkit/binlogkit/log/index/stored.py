@@ -61,7 +61,8 @@ _LOSS = tuple(field.name for field in fields(Loss))
 
 def can_be_kept(part: Part) -> bool:
     """Whether a part can be kept: one without a format description is read each time."""
-    begins = bool(part.said) and isinstance(part.said[0].body, str)
+    first = next(iter(part.said), None)
+    begins = first is not None and isinstance(first.body, str)
     return part.head is not None and part.unreadable is None and begins
 
 
@@ -255,7 +256,7 @@ def read_gtids(text: str) -> GtidSet:
 def _part(
     logs: list[Record],
     of: Mapping[str, list[Record]],
-    said: Sequence[Said],
+    said: Iterable[Said],
     ledger: Mapping[str, pa.Table],
 ) -> Part:
     files = tuple(map(_facts, logs))

@@ -11,7 +11,7 @@ from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.rows.ddl.charsets import UNKNOWN, Collated
 from binlogkit.rows.ddl.session import Session
-from binlogkit.rows.ddl.table import Tracked, tracked_as
+from binlogkit.rows.ddl.table import Tracked, from_definition
 from binlogkit.rows.schema import ForeignKey, TableChange, TableDefinition, small_name
 
 TemporaryName = tuple[int | None, str, str]
@@ -251,7 +251,7 @@ class TableStore:
 
     def enter(self, definition: TableDefinition) -> None:
         """Enter or replace a table of which only a definition is known."""
-        self.put(tracked_as(definition))
+        self.put(from_definition(definition))
 
     def forget(self, name: TableId) -> None:
         """Nothing is there any more, or nothing is known of it."""

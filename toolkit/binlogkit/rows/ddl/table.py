@@ -170,7 +170,7 @@ def _supported(keys: list[Key], foreign: Iterable[ForeignKey]) -> list[Key]:
     return result
 
 
-def tracked_as(definition: TableDefinition) -> Tracked:
+def from_definition(definition: TableDefinition) -> Tracked:
     """A table of which only a definition is known: not the keys that are neither primary nor
     unique."""
     partial = dict(definition.partial_keys)

@@ -14,6 +14,7 @@ from binlogkit.analyses._cells import Cells, image_cells
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, roots, runs
 from binlogkit.analyses.undoing.dependents.values import ValueColumn, exact_codes, joined
 from binlogkit.constants import TableId
+from binlogkit.frames.schema import generated_columns
 from binlogkit.rows.schema import TableDefinition
 
 
@@ -42,8 +43,7 @@ class ChangedCells:
             full = cells.over(old)
             gone = full.missing | ~now  # deleted rows have nothing after
             after[name] = Cells(full.field, full.array, gone, full.special)
-        facts = ((f.name, f.metadata or {}) for f in batch["after"].type)
-        generated = frozenset(n for n, metadata in facts if metadata.get(b"binlogkit:generated"))
+        generated = frozenset(generated_columns(batch["after"].type))
         return cls(batch, before, after, changed, generated)
 
 

@@ -20,7 +20,7 @@ from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.records import cell_values, struct_records
-from binlogkit.frames.schema import key_columns
+from binlogkit.frames.schema import generated_columns, key_columns, table_of
 from binlogkit.log.states.images.checks import ChangePlace, Checked, ImageChecks, SourceTable
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.reading import Reading
@@ -162,16 +162,16 @@ def of_replay(
     for batch in batches:
         seqs = batch["seq"].to_numpy()
         for i in np.flatnonzero(np.isin(seqs, [*kinds])).tolist():
-            (kind, key), name = kinds[int(seqs[i])], _name_of(batch)
+            (kind, key), name = kinds[int(seqs[i])], table_of(batch)
             keys = _keys(batch.slice(i, 1), key, "after" if kind == Break.MADE_AGAIN else "before")
             own = numbers.setdefault((name, key), {})
             number = own.setdefault(keys[0], 2 * len(own) + 1)
             begun = [place for table, place in emptied if table == name]
-            found = again.setdefault((name, key), _Again((None, *name), begun))
+            found = again.setdefault((name, key), _Again((None, *name), begun, {}))
             found.broken[int(seqs[i]), number] = kind
     for batch in batches:
         for (name, key), found in again.items():
-            if name == _name_of(batch):
+            if name == table_of(batch):
                 known = numbers[name, key]
                 was, now = (
                     np.array([known.get(one, 0) for one in _keys(batch, key, side)], np.uint64)
@@ -180,10 +180,6 @@ def of_replay(
                 found.take(batch, key, was, now, np.flatnonzero(was | now))
     for found in again.values():
         yield from found.found
-
-
-def _name_of(batch: pa.RecordBatch) -> TableId:
-    return batch["db"][0].as_py(), batch["table"][0].as_py()
 
 
 def _keys(batch: pa.RecordBatch, key: Sequence[str], side: str) -> list[tuple[Any, ...]]:
@@ -216,20 +212,22 @@ def explains(cascaded: Iterable[Cascaded], found: Contradiction, columns: Contai
 class _Again:
     """A table's rows with contradictions, read again; ``found``: those confirmed by values.
 
-    ``broken``: how a change contradicts what was known, by its ``seq`` and its key's number;
-    ``begun``: where the table was known to be empty; ``cascades``: whether a foreign key may have
-    changed its rows between two places.
+    ``begun``: where the table was known to be empty; ``broken``: how a change contradicts what was
+    known, by its ``seq`` and its key's number; ``cascades``: whether a foreign key may have changed
+    its rows between two places; ``but_virtual``: virtual columns may differ from the last image.
     """
 
     def __init__(
         self,
         name: SourceTable,
         begun: Sequence[ChangePlace],
+        broken: dict[tuple[int, int], Break],
         cascades: Callable[[int, int], bool] = lambda _since, _until: False,
+        *,
+        but_virtual: bool = False,
     ) -> None:
-        self._name, self._begun, self._cascades = name, begun, cascades
-        self.broken: dict[tuple[int, int], Break] = {}
-        self._free = False  # virtual columns may differ from what the last image had
+        self._name, self._begun, self.broken = name, begun, broken
+        self._cascades, self._but_virtual = cascades, but_virtual
         self._uncompared: frozenset[str] = frozenset()
         self._known: dict[int, tuple[ChangePlace, Record | None]] = {}
         self.found: list[Contradiction] = []
@@ -237,10 +235,10 @@ class _Again:
     @classmethod
     def of(cls, checks: ImageChecks, checked: Checked) -> _Again:
         """Of what the checks of a log found: a key's number is its digest."""
-        found = cls(checked.name, checked.begun, partial(checks.may_cascade, checked.name))
-        found.broken = {(seq, key): kind for seq, kind, key in checked.broken}
-        found._free = checks.version < VIRTUAL_AS_STORED
-        return found
+        broken = {(seq, key): kind for seq, kind, key in checked.broken}
+        cascades = partial(checks.may_cascade, checked.name)
+        virtual = checks.version < VIRTUAL_AS_STORED
+        return cls(checked.name, checked.begun, broken, cascades, but_virtual=virtual)
 
     @cached_property
     def _keys(self) -> np.ndarray[Any, Any]:
@@ -258,11 +256,9 @@ class _Again:
     ) -> None:
         """Take some rows of a batch; ``was``, ``now``: the numbers of its rows' keys."""
         part = batch.take(rows)
-        if self._free:
-            facts = (
-                (f.name, (f.metadata or {}).get(b"binlogkit:generated")) for f in part["after"].type
-            )
-            self._uncompared = frozenset(n for n, generated in facts if generated == b"virtual")
+        if self._but_virtual:
+            generated = generated_columns(part["after"].type)
+            self._uncompared = frozenset(n for n, kind in generated.items() if kind == b"virtual")
         images = [
             struct_records(part[name], part[f"{name}_state"], part["raw"], side)
             for side, name in enumerate(("before", "after"))
