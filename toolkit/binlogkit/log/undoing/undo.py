@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from binlogkit.analyses.undoing.plans import Piece
     from binlogkit.analyses.undoing.unchecked import Before
     from binlogkit.log.undoing.log_plans import LogPlans, Undo
+    from binlogkit.rows.schema import TableDefinition
 
 NOT_CHOSEN = "no change was chosen: none passes all of the filters"
 PlansT = TypeVar("PlansT", bound="LogPlans")
@@ -145,7 +146,6 @@ class Selection:
         import pyarrow.compute as pc
 
         from binlogkit.analyses.undoing.blocked import MODES, NONE, refused_along, staying
-        from binlogkit.analyses.undoing.undo import pieces
         from binlogkit.analyses.undoing.unique_since import broken, unique_since
         from binlogkit.log.undoing.log_plans import Undo
 
@@ -154,51 +154,31 @@ class Selection:
         source, wanted, events = self.source, self.source.wanted, self.source.boundaries
         definitions = [*self._by_ddl, *self._alone, *source.given]
         definitions += source.left  # a parent's new name stands in its children's alone
-        cascade = self.newest < CASCADES_LOGGED
         gone = {e.seq: e for e in events if e.removes_rows}
-        mine = [row for row in source.happened.to_pylist() if row["seq"] in gone]
-        mine = [row for row in mine if wanted.wants_table(row["db"], row["table"])]
+        mine = [
+            row
+            for row in source.happened.to_pylist()
+            if row["seq"] in gone and wanted.wants_table(row["db"], row["table"])
+        ]
         emptied = [
             row
             for row in mine
             if row["action"] == "truncate" or any(n(row["db"], row["table"]) for n in made_again)
         ]
-        others = Others(source, definitions, struck=cascade, merge=mode == "merge")
+        struck = self.newest < CASCADES_LOGGED
+        others = Others(source, definitions, struck=struck, merge=mode == "merge")
         first_seq = min((c["seq"][0].as_py() for c in source.changes if c.num_rows), default=0)
         since = unique_since(events, first_seq)
-
-        def planned(changes: list[pa.RecordBatch]) -> tuple[Children, Callable[..., list[Piece]]]:
-            """The completed changes, and what makes their plans."""
-            children = Children(
-                source, changes, definitions, cascade=cascade,
-                references=self._references, boundaries=events, truncated=emptied, apart=apart,
-            )  # fmt: skip
-            below = [*children.boundaries, *written_below(events, definitions)]
-            return children, partial(
-                pieces,
-                children.changes,
-                transactions=source.transactions,
-                statements=source.statements,
-                boundaries=sorted(below, key=attrgetter("seq")),
-                backwards=True,
-                unknown_children=children.unknown,
-                referring=self._references,
-                cascade=cascade,
-                followed=children.followed,
-                definitions=definitions,
-                off=self._unordered(gone),
-                there=self._before(children.changes, events) if cascade else None,
-            )
-
+        planned = partial(self._planned, definitions, gone, emptied)
         twice, stay, apart, ends = dict[int, str](), NONE, NONE, None
         while True:
             added = list[pa.RecordBatch]()
-            children, make = planned([*source.changes])
+            children, make = planned(apart, source.changes)
             own = [np.asarray(batch["seq"]) for batch in children.changes]
             found = first = others.dependences(children.changes, children.unlogged, stay)
             while mode == "cascade" and (more := others.changes(found.dependent)):
                 added += more
-                children, make = planned([*source.changes, *added])
+                children, make = planned(apart, [*source.changes, *added])
                 found = others.dependences(children.changes, children.unlogged, stay)
             if len(stay):  # it is refused for what depends on it
                 found = others.dependences(children.changes, children.unlogged)
@@ -228,6 +208,43 @@ class Selection:
         undone = first.dependents.filter(pa.array(~np.isin(first.dependent, stay)))
         made.later = dependent(settled, mode, replace(first, dependents=undone) if added else None)
         return made
+
+    def _planned(
+        self,
+        definitions: Sequence[TableDefinition],
+        gone: Mapping[int, Boundary],
+        emptied: Sequence[Mapping[str, Any]],
+        apart: Integers,
+        changes: Sequence[pa.RecordBatch],
+    ) -> tuple[Children, Callable[..., list[Piece]]]:
+        """The completed changes, and what makes their plans.
+
+        ``gone``: by ``seq`` what removed rows; ``emptied``: what of it is undone; ``apart``: see
+        :meth:`.Followed.of`.
+        """
+        from binlogkit.analyses.undoing.undo import pieces
+
+        source, events, cascade = self.source, self.source.boundaries, self.newest < CASCADES_LOGGED
+        children = Children(
+            source, changes, definitions, cascade=cascade,
+            references=self._references, boundaries=events, truncated=emptied, apart=apart,
+        )  # fmt: skip
+        below = [*children.boundaries, *written_below(events, definitions)]
+        return children, partial(
+            pieces,
+            children.changes,
+            transactions=source.transactions,
+            statements=source.statements,
+            boundaries=sorted(below, key=attrgetter("seq")),
+            backwards=True,
+            unknown_children=children.unknown,
+            referring=self._references,
+            cascade=cascade,
+            followed=children.followed,
+            definitions=definitions,
+            off=self._unordered(gone),
+            there=self._before(children.changes, events) if cascade else None,
+        )
 
     def _settled(
         self,
