@@ -60,16 +60,12 @@ def command(source: str, file: str | None, **given: Any) -> int:
         raise UsageError("give --query, or --table with --checkpoint or --copy")
     with live(source, tables, wait=wait, **given) as kept, on_signals(kept.stop):
         if not wait or file is None:
-            _to_the_end(kept)
+            while not kept.ended:
+                kept.wait(1.0)
         if file is None:
             return WELL
         (_show if show else _print)(kept, kept.register(sql, name=file, recompute=recompute))
     return WELL
-
-
-def _to_the_end(kept: Live) -> None:
-    while not kept.ended:
-        kept.wait(1.0)
 
 
 def _print(kept: Live, query: KeptQuery) -> None:

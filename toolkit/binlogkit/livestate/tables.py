@@ -196,7 +196,9 @@ class LiveTables:
 
     def _counting(self, step: Step, counted: set[int], rolled_back: set[int]) -> list[Any]:
         """The changes that count by now, of this step and of those that it decides."""
-        left_out = not_done(undone_ranges(_with_savepoints(step.statements)))
+        kinds = (one["kind"] for one in step.statements)
+        odd = any(pc.any(pc.equal(kind, "rollback_to")).as_py() for kind in kinds)
+        left_out = not_done(undone_ranges(pa.concat_tables(step.statements) if odd else None))
         gtids = dict(zip(step.numbers, step.gtids, strict=True))
         prepared = step.having(Outcome.PREPARED)
         # Decided in its own step: its rows stay in their order, others cannot have met them.
@@ -395,12 +397,6 @@ def too_large(name: TableId, count: int, size: int, most: int) -> LimitError:
         f"{'.'.join(name)} has {count:,} rows, which take {size:,} bytes here, over {most:,} "
         "(the setting: memory)"
     )
-
-
-def _with_savepoints(statements: list[pa.Table]) -> pa.Table | None:
-    """The statements, where a ROLLBACK TO SAVEPOINT is among them."""
-    odd = any(pc.any(pc.equal(one["kind"], "rollback_to")).as_py() for one in statements)
-    return pa.concat_tables(statements) if odd else None
 
 
 def _cut(batches: list[Any], seq: int) -> tuple[list[Any], list[Any]]:

@@ -111,7 +111,8 @@ def resolve_schema(
         origin, definition = chosen
         definition, wrong = _with_fitting_charsets(definition, columns)
         chosen = origin, definition
-        if not _tells_charsets(table_map.optional):
+        own = table_map.optional
+        if own is None or (own.default_charset is None and own.columns_charset is None):
             problems += [f"{origin}: {text}" for text in wrong]
         supposed = tuple(one for one in definition.supposed if one.name not in accepted)
         columns = [defined(c, d, origin) for c, d in zip(columns, definition.columns, strict=True)]
@@ -145,13 +146,6 @@ def resolve_schema(
         twice=chosen is not None
         and (table_map.db, table_map.table) in chosen[1].parents
         and version_tuple(server_version) >= CASCADES_LOGGED,
-    )
-
-
-def _tells_charsets(optional: OptionalMetadata | None) -> bool:
-    """Whether the table map itself does."""
-    return optional is not None and (
-        optional.default_charset is not None or optional.columns_charset is not None
     )
 
 

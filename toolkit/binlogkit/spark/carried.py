@@ -73,13 +73,8 @@ def fit(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
         return fit(column.dictionary_decode(), kind, name)
     try:
         if pa.types.is_decimal(column.type) and pa.types.is_string(kind):
-            return _decimal_texts(column)
+            texts = (None if v is None else decimal_text(v) for v in column.to_pylist())
+            return pa.array(texts, pa.string())  # as the server writes them: never an exponent
         return column.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as exc:
         raise SchemaError(f"{name} is {column.type}, which does not go into {kind}: {exc}") from exc
-
-
-def _decimal_texts(column: pa.Array) -> pa.Array:
-    """Decimals as the server writes them: full scale, never an exponent."""
-    texts = [None if v is None else decimal_text(v) for v in column.to_pylist()]
-    return pa.array(texts, pa.string())

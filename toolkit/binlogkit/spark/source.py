@@ -78,7 +78,9 @@ class BinlogDataSource(DataSource):
             plan = make_plan(self._scan, unite=False)
             check_schema(plan, wanted_schema(schema))
         if plan.gaps and plan.scan.asked.kind != "gaps":
-            warnings.warn(_gap_text(plan), GapWarning, stacklevel=2)
+            lines = ["changes may be missing (all gaps are the frame of records=gaps):"]
+            lines += map(str, plan.gaps[:_GAPS_SHOWN])
+            warnings.warn("\n  ".join(lines), GapWarning, stacklevel=2)
         return _Reader(plan.scan, schema, plan.splits)
 
 
@@ -100,12 +102,6 @@ class _Reader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The partition's batches."""
         return decode(self._scan, partition.value, wanted_schema(self._schema))
-
-
-def _gap_text(plan: SplitPlan) -> str:
-    """The first gaps of a plan, a line each, and where to find all."""
-    lines = ["changes may be missing (all gaps are the frame of records=gaps):"]
-    return "\n  ".join([*lines, *map(str, plan.gaps[:_GAPS_SHOWN])])
 
 
 def struct_type(schema: pa.Schema) -> StructType:

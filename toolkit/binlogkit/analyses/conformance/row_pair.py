@@ -208,7 +208,8 @@ def _compare_images(
                 continue
         if difference is not None:
             pair.differences.append(difference)
-        if (difference is None or not difference.counts) and _six_digits(cell, column):
+        shortened = cell.token != b"NULL" and family_of(cell.type, column) in ("FLOAT", "VECTOR")
+        if (difference is None or not difference.counts) and shortened:
             _decide(pair, mine[name], stored.get(cell.index), column, context.server)
     for index, unprinted in stored.items():
         if index in image:
@@ -251,11 +252,6 @@ def _expected(
         padded = content.ljust(column.length, b"\0") if column.fixed else content
         return "0x" + padded.hex().upper()
     return value
-
-
-def _six_digits(cell: PrintedCell, column: ColumnFacts) -> bool:
-    """Whether the text shortens the value; NULL is no value."""
-    return family_of(cell.type, column) in ("FLOAT", "VECTOR") and cell.token != b"NULL"
 
 
 def _decide(

@@ -10,7 +10,6 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from binlogkit._kernel.charsets import charset_of
@@ -133,15 +132,11 @@ def _string_value(body: Any) -> str:
     return f"_{charset} 0x{body.value.hex().upper()} COLLATE "
 
 
-def _decimal_value(value: bytes) -> Decimal:
-    """``precision:1 scale:1`` and the column's form of it."""
-    return read_decimal(value[2:], value[0], value[1])
-
-
 _VALUES: Mapping[str, Callable[[Any], str]] = {
     "INT": lambda b: str(int.from_bytes(b.value, "little", signed=not b.unsigned)),
     "REAL": lambda b: f"{struct.unpack('<d', b.value)[0]:.14g}".replace("e+", "e"),
-    "DECIMAL": lambda b: str(_decimal_value(b.value)),
+    # precision:1 scale:1 and the column's form of it
+    "DECIMAL": lambda b: str(read_decimal(b.value[2:], b.value[0], b.value[1])),
     "STRING": _string_value,
 }
 _INFO: Mapping[str, Callable[[Any], str]] = {

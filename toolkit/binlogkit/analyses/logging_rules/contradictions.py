@@ -75,7 +75,8 @@ class Judgement:
         elif kind in ("QUERY_EVENT", "EXECUTE_LOAD_QUERY_EVENT"):
             yield from self._statement(kind, values)
         elif "ROWS_EVENT" in kind and "before_columns" in values:
-            yield from self._format_of_rows(values)
+            if self.formats == {BinlogFormat.STATEMENT}:
+                yield self._of_rows(values, "statement-format", "rows", "statements")
             yield from self._rows(values)
 
     # -- statements
@@ -122,10 +123,6 @@ class Judgement:
         }  # fmt: skip
 
     # -- rows
-
-    def _format_of_rows(self, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        if self.formats == {BinlogFormat.STATEMENT}:
-            yield self._of_rows(values, "statement-format", "rows", "statements")
 
     def _rows(self, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         name = self._maps.get(values["table_id"])

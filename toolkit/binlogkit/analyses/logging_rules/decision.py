@@ -144,18 +144,15 @@ def _needs_rows(case: Case) -> bool:
     )
 
 
-def _stays_rows(case: Case) -> bool:
-    """Nothing set the session back to statements since the last one that needed rows."""
-    return (case.statement.continues and case.transaction.after_rows) or (
-        not case.modern and case.transaction.rows_since_temporary
-    )
-
-
 def _as_rows(case: Case) -> bool:
     if case.row_incapable:
         return False
+    # Nothing set the session back to statements since the last one that needed rows.
+    stays = (case.statement.continues and case.transaction.after_rows) or (
+        not case.modern and case.transaction.rows_since_temporary
+    )
     return case.format == BinlogFormat.ROW or (
-        case.format == BinlogFormat.MIXED and (_needs_rows(case) or _stays_rows(case))
+        case.format == BinlogFormat.MIXED and (_needs_rows(case) or stays)
     )
 
 

@@ -71,7 +71,8 @@ def walk_event(stored: RawEvent, read: RawEvent, context: ParseContext) -> Event
     """
     data = stored_bytes_of(stored)
     header, end = read.header, len(data) - len(stored.stored_checksum)
-    root = FieldPart(_type_name(read), 0, len(data), meaning=type_meaning(header.type_code))
+    meaning = type_meaning(header.type_code)
+    root = FieldPart(meaning.partition(":")[0], 0, len(data), meaning=meaning)
     walk = EventWalk(stored, data, root)
     root.parts = [_header(walk, read)]
     root.parts += _body(walk, read, context, header.length, end)
@@ -111,10 +112,6 @@ def walk_fragment(
     root.parts = [FieldPart("header", 0, recorder.pos, parts=recorder.parts)]
     fill(root, "rest", "not read", reason)
     return walk
-
-
-def _type_name(raw: RawEvent) -> str:
-    return type_meaning(raw.header.type_code).partition(":")[0]
 
 
 def _header(walk: EventWalk, read: RawEvent) -> FieldPart:

@@ -130,7 +130,8 @@ def _write(
     unminded: bool,
 ) -> None:
     stored = [event.raw for event in group if event.raw.inner is None]
-    if stored[0].version < 4 or (played.size == len(BINLOG_MAGIC) and not _describes(stored[0])):
+    described = stored[0].header.type_code == EventType.FORMAT_DESCRIPTION_EVENT
+    if stored[0].version < 4 or (played.size == len(BINLOG_MAGIC) and not described):
         raise InputError(stored[0].file, "a log without a format description cannot be played")
     if stored[-1].header.type_code in _OWN or _among(stored[-1].pos, gone):
         return
@@ -163,10 +164,6 @@ def stays(statement: str, mode: int | None, version: int) -> bool:
         return not _REACHES_OUT.search("".join(t for kind, t in parts if kind != "quoted"))
     except SchemaError:  # no server accepts it
         return False
-
-
-def _describes(raw: RawEvent) -> bool:
-    return raw.header.type_code == EventType.FORMAT_DESCRIPTION_EVENT
 
 
 def _among(pos: int, ranges: list[tuple[int, int]]) -> bool:

@@ -186,12 +186,15 @@ class _Rows:
         elif isinstance(value, Undecodable):
             self._wrong(part, value.reason)
         else:
-            part.value = _value_text(column, value)
+            shown = None if value is None else _FORMATS.get(column.type)
+            part.value = value if shown is None else shown(value, column.scale)
         note = COLUMNS.get(column.type.name)
         part.meaning = f"{column.mysql_type}: {note}" if note else column.mysql_type
         if column.charset_origin is Origin.ASSUMED and isinstance(part.value, str):
             part.meaning += ", its character set assumed"
-        width = _length_width(column)
+        width = column.length if column.type in _LENGTHS_IN_FRONT else 0
+        if column.type in _TEXTS:
+            width = 1 if column.length <= _ONE_BYTE_LENGTH else 2
         if width:
             _with_length(part, column, width, cursor.data[start : cursor.pos])
 
@@ -216,12 +219,6 @@ class _Rows:
             self._wrong(part, problem)
         else:
             part.value = json.loads(diff_text(data))
-
-
-def _length_width(column: Column) -> int:
-    if column.type in _TEXTS:
-        return 1 if column.length <= _ONE_BYTE_LENGTH else 2
-    return column.length if column.type in _LENGTHS_IN_FRONT else 0
 
 
 def _with_length(part: FieldPart, column: Column, width: int, data: bytes) -> None:
@@ -256,10 +253,3 @@ _FORMATS: dict[T, Callable[[Any, int], object]] = {
     **dict.fromkeys((T.NEWDECIMAL, T.DECIMAL), lambda value, _: decimal_text(value)),
     **dict.fromkeys((T.DATE, T.NEWDATE), lambda value, _: date_text(value)),
 }
-
-
-def _value_text(column: Column, value: Any) -> object:
-    """A cell's value as the row records of the public contract have it."""
-    if value is None or column.type not in _FORMATS:
-        return value
-    return _FORMATS[column.type](value, column.scale)

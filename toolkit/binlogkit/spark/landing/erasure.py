@@ -100,7 +100,8 @@ def erase(
         Index(place.local / LEDGER, queries=False).forget_values()
         rows_of, current = ({one.table: 0 for one in asked} for _ in range(2))
         for found in matched:
-            of = current if _is_current(place, found.searched) else rows_of
+            here = str(found.searched.folder).startswith(f"{place / 'current'}/")
+            of = current if here else rows_of
             of[found.searched.table] += _take_out(found, mark)
         for name in delta_folders(place):
             forget_versions(place / name)
@@ -234,10 +235,6 @@ def _uncovered(ledger: Ledger, matched: Iterable[Matched]) -> Iterator[str]:
         ledger.check()
     except InputError:
         yield "a landing has not ended: land again, and then erase again"
-
-
-def _is_current(out: LandingPath, searched: Searched) -> bool:
-    return str(searched.folder).startswith(f"{out / 'current'}/")
 
 
 def _take_out(found: Matched, mark: str) -> int:

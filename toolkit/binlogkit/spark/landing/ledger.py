@@ -53,10 +53,6 @@ _TABLES = ("transactions", "changes", "statements", "unchecked")
 _REPEATED = {"source", "file", "end_file", "outcome", "resolved_file"}
 
 
-def _writes(boundary: Boundary) -> bool:
-    return boundary.action == "statement_write"
-
-
 class Ledger(Source):
     """The ledger's content for the landing in a folder. InputError: nothing has landed there.
 
@@ -306,7 +302,8 @@ class Ledger(Source):
             if MERGE not in (layout.engine for layout in layouts):
                 continue
             rows = self.transactions.filter(touching(self.transactions, [".".join(name)]))
-            wrote = [(b.tx, b.file, b.pos) for b in self.boundaries_of(name) if _writes(b)]
+            texts = (b for b in self.boundaries_of(name) if b.action == "statement_write")
+            wrote = [(b.tx, b.file, b.pos) for b in texts]
             wrote += zip(*(rows[n].to_pylist() for n in ("tx", "file", "pos")), strict=True)
             for tx, file, pos in wrote:
                 before = [one.engine for one in layouts if (one.tx or 0) < (tx or 0)]

@@ -54,13 +54,10 @@ def check_schema(plan: SplitPlan, schema: pa.Schema) -> None:
     _no_others(schema.names, batch_schema([]).names)
     for image in ("before", "after") if plan.scan.columns else ():
         if image in schema.names:
-            _no_others(_image_fields(schema.field(image)), plan.scan.columns)
-
-
-def _image_fields(field: pa.Field) -> list[str]:
-    if not pa.types.is_struct(field.type):
-        raise UsageError(f"{field.name} is a struct of the table's columns, not {field.type}")
-    return [child.name for child in field.type]
+            kind = schema.field(image).type
+            if not pa.types.is_struct(kind):
+                raise UsageError(f"{image} is a struct of the table's columns, not {kind}")
+            _no_others([child.name for child in kind], plan.scan.columns)
 
 
 def _no_others(names: Sequence[str], known: Sequence[str]) -> None:
