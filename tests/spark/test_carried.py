@@ -8,8 +8,9 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import SchemaError
+from binlogkit.frames.arrow_types import carried_schema
 from binlogkit.frames.schema import CellState
-from binlogkit.spark.carried import carried_schema, carry
+from binlogkit.spark.carried import carry
 from binlogkit_fixtures import golden
 from tests.reference.binlogkit_reference.records import image_records
 

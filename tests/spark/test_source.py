@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import binlogkit as bk
-from binlogkit.spark.carried import carried_schema, carry
+from binlogkit.frames.arrow_types import carried_schema
+from binlogkit.spark.carried import carry
 from binlogkit.spark.source import BinlogDataSource
 from binlogkit_fixtures import golden
 from tests.answers.binlogkit_answers.series import in_files

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import binlogkit as bk
-from binlogkit.analyses._frames import carried
 from binlogkit.analyses._tasks import SparkTasks
 from binlogkit.analyses.point_in_time import AtPosition, State, replay
 from binlogkit.errors import SchemaError, UsageError
+from binlogkit.frames.arrow_types import carried_schema
 from binlogkit_fixtures import golden
 
 pytestmark = pytest.mark.spark
@@ -68,7 +68,7 @@ def same(frame: Any, changes: pa.Table, how: dict[str, Any]) -> None:
 def equal(found: State[Any], wanted: State[pa.Table]) -> None:
     """Rows in their order, with every column, and what is not certain."""
     rows = found.rows.toArrow()
-    expected = wanted.rows.cast(carried(wanted.rows.schema)) if len(wanted.rows) else None
+    expected = wanted.rows.cast(carried_schema(wanted.rows.schema)) if len(wanted.rows) else None
     assert rows.to_pylist() == ([] if expected is None else expected.to_pylist())
     assert found.findings.toArrow().to_pylist() == wanted.findings.to_pylist()
     assert found.determined == wanted.determined

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import binlogkit as bk
-from binlogkit.analyses._frames import carried
 from binlogkit.analyses._tasks import Batches, rows
 from binlogkit.analyses.point_in_time import AtPosition, compared, replay
 from binlogkit.analyses.point_in_time.difference import difference_table
@@ -24,6 +23,7 @@ from binlogkit.analyses.point_in_time.differing_rows import differing
 from binlogkit.analyses.point_in_time.shared import Shared
 from binlogkit.analyses.point_in_time.shares import Connected, hashes
 from binlogkit.errors import SchemaError, UsageError
+from binlogkit.frames.arrow_types import carried_schema
 from binlogkit.rows.schema import TableDefinition
 from binlogkit_fixtures import golden
 
@@ -109,7 +109,7 @@ def same(changes: pa.Table, how: dict[str, Any]) -> bool:
             in_shares(changes, how)
         return False
     found = in_shares(changes, how)
-    expected = wanted.rows.cast(carried(wanted.rows.schema)) if len(wanted.rows) else None
+    expected = wanted.rows.cast(carried_schema(wanted.rows.schema)) if len(wanted.rows) else None
     assert shown(found.rows, found.definition) == shown(expected, wanted.definition)
     assert found.findings.to_pylist() == wanted.findings.to_pylist()
     assert (found.determined, found.definition) == (wanted.determined, wanted.definition)

@@ -18,12 +18,12 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import WriteError
+from binlogkit.frames.arrow_types import carried_schema
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log.index import Index, Joined, batches, kept, parts_of
 from binlogkit.log.index.batches import VERSION
 from binlogkit.log.index.stamps import stamp_of
-from binlogkit.spark.carried import carried_schema
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.splits.decode import decode
 from binlogkit.spark.splits.kinds import KINDS

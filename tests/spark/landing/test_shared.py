@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from binlogkit.analyses._frames import carried
 from binlogkit.errors import BinlogKitError
+from binlogkit.frames.arrow_types import carried_schema
 from binlogkit.log.states.diff import TableDifference
 from binlogkit.log.states.table_state import TableState
 from binlogkit.spark.landing import Landing
@@ -71,7 +71,8 @@ def same_difference(found: TableDifference, wanted: TableDifference) -> None:
 
 def same(found: SharedState, wanted: TableState) -> None:
     """Rows in their order, in Spark's types and as text; and what is said of them."""
-    rows = wanted.rows.cast(carried(wanted.rows.schema)).to_pylist() if len(wanted.rows) else []
+    carried = carried_schema(wanted.rows.schema)
+    rows = wanted.rows.cast(carried).to_pylist() if len(wanted.rows) else []
     assert found.rows.toArrow().to_pylist() == rows
     texts = [row for batch in wanted.batches() for row in batch.to_pylist()]
     assert [row for batch in found.batches() for row in batch.to_pylist()] == texts

@@ -13,10 +13,10 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.errors import InputError, UsageError
+from binlogkit.frames.arrow_types import carried_schema
 from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.frames.flat_cells import STATES, own_name
 from binlogkit.frames.schema import CellState
-from binlogkit.spark.carried import carried_schema
 from binlogkit.spark.splits.changelog import changelog_schema
 from binlogkit.spark.splits.commits import POSITION_BITS, file_number
 from binlogkit.spark.splits.decode import check_schema, decode, scan_schema

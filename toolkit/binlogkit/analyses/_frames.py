@@ -14,6 +14,7 @@ import pyarrow as pa
 from narwhals.typing import IntoFrame
 
 from binlogkit.errors import UsageError
+from binlogkit.frames.arrow_types import carried_schema
 from binlogkit.frames.fields.field import Fields, arrow_type
 from binlogkit.frames.fields.ledger import BOUNDARY, STATEMENT, TRANSACTION
 from binlogkit.frames.fields.rows import BATCH
@@ -183,33 +184,12 @@ def from_arrow(table: pa.Table, reference: FrameT, declared: Fields = ()) -> Fra
 
 
 def _to_spark(table: pa.Table, reference: Any) -> Any:
-    schema = pa.schema([pa.field(f.name, _spark_type(f.type)) for f in table.schema])
+    schema = carried_schema(table.schema)
     if not table.num_rows:  # PySpark 4.3 makes no frame of columns without a chunk
         from pyspark.sql.pandas.types import from_arrow_schema
 
         return reference.sparkSession.createDataFrame([], from_arrow_schema(schema))
     return reference.sparkSession.createDataFrame(table.cast(schema))
-
-
-def _spark_type(dtype: Any) -> Any:
-    """Spark's Arrow transport type for ``dtype`` (docs/spark.md, "Types")."""
-    if pa.types.is_dictionary(dtype):
-        return _spark_type(dtype.value_type)
-    if pa.types.is_unsigned_integer(dtype):
-        wider = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(20, 0)}
-        return wider[dtype.bit_width]
-    if pa.types.is_decimal256(dtype) or pa.types.is_large_string(dtype):
-        return pa.string()
-    if pa.types.is_struct(dtype):
-        return pa.struct([pa.field(f.name, _spark_type(f.type)) for f in dtype])
-    if pa.types.is_list(dtype):
-        return pa.list_(_spark_type(dtype.value_type))
-    return dtype
-
-
-def carried(schema: pa.Schema) -> pa.Schema:
-    """The schema in types that Spark carries."""
-    return pa.schema([pa.field(f.name, _spark_type(f.type)) for f in schema])
 
 
 def canonical_schema(frame: Any) -> pa.Schema:
@@ -260,7 +240,7 @@ def map_arrow(
 def _map_spark(frame: Any, function: Callable[[Any], Any], schema: Any, sort: str) -> Any:
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    carried = pa.schema([pa.field(f.name, _spark_type(f.type)) for f in schema])
+    carried = carried_schema(schema)
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:

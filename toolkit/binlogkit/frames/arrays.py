@@ -140,6 +140,11 @@ def lists(
     return pa.ListArray.from_arrays(offsets, values, type=kind, mask=none)
 
 
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type of a dictionary's values; another as it is."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """A column as one array; of one chunk this is the chunk, which combine_chunks would copy."""
     if not isinstance(column, pa.ChunkedArray):

@@ -10,6 +10,7 @@ from binlogkit.constants import ColumnType
 from binlogkit.rows.schema import Column
 
 DECIMAL128_DIGITS, DECIMAL256_DIGITS = 38, 76
+_UINT64_DIGITS = 20
 _KEPT = 4096  # fields
 _PREFIX = "binlogkit:"
 _INTEGER_BITS = {
@@ -92,6 +93,31 @@ def column_field(column: Column) -> pa.Field:
          column.labels is not None),
         facts,
     )  # fmt: skip
+
+
+def carried_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema with a type for each field that Spark's Arrow transport carries (docs/spark.md,
+    "Types"); metadata is kept."""
+    return pa.schema(map(_carried_field, schema), metadata=schema.metadata)
+
+
+def _carried_field(field: pa.Field) -> pa.Field:
+    return pa.field(field.name, carried_type(field.type), metadata=field.metadata)
+
+
+def carried_type(kind: pa.DataType) -> pa.DataType:
+    """The same of a type."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return carried_type(kind.value_type)
+    if types.is_unsigned_integer(kind):
+        wider = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: pa.decimal128(_UINT64_DIGITS)}
+        return wider[kind.bit_width]
+    if types.is_decimal256(kind) or types.is_large_string(kind):
+        return pa.string()
+    if types.is_struct(kind):
+        return pa.struct(map(_carried_field, kind))
+    return pa.list_(carried_type(kind.value_type)) if types.is_list(kind) else kind
 
 
 def field_facts(field: pa.Field) -> dict[str, str]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit._kernel.temporal import MAX_HOUR
-from binlogkit.frames.arrays import lists, one_array
+from binlogkit.frames.arrays import lists, one_array, plain_type
 from binlogkit.frames.fields.field import arrow_type
 from binlogkit.frames.flat_cells import (
     CELLS,
@@ -42,7 +42,7 @@ def flat_schema(
     if cells:
         own = [f.with_name(flat_name(f.name)) if f.name.lower() == CELLS else f for f in own]
         own.append(pa.field(CELLS, CELLS_TYPE))
-    return pa.schema([f.with_type(_plain(f.type)) for f in own], metadata)
+    return pa.schema([f.with_type(plain_type(f.type)) for f in own], metadata)
 
 
 def flat_states(
@@ -79,10 +79,6 @@ def cast_to(column: Any, kind: pa.DataType) -> Any:
     if pa.types.is_dictionary(kind):
         return column.cast(kind.value_type).dictionary_encode().cast(kind)
     return column.cast(kind)
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _rows(batch: pa.RecordBatch | pa.Table, fields: Sequence[pa.Field]) -> pa.RecordBatch:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.errors import UsageError, printable
-from binlogkit.frames.arrays import one_text
+from binlogkit.frames.arrays import one_text, plain_type
 from binlogkit.frames.arrow_types import field_facts
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.schema import CellState
@@ -108,8 +108,7 @@ def _asked(field: pa.Field, value: Any) -> str | None:
             return json.dumps(written)
         why = f"{field.name} is {facts.get('mysql_type', '')}, compared with {exc}"
         raise UsageError(printable(f"{field.name}={value}: {why}")) from None
-    own = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    if scalar.type != own and kind != "set":
+    if scalar.type != plain_type(field.type) and kind != "set":
         return None  # not representable in the column
     text = json_texts(pa.array([scalar.as_py()], scalar.type), field)[0].as_py()
     return None if text is None else str(text)

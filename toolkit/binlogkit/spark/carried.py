@@ -15,33 +15,6 @@ from binlogkit._kernel.value_text import decimal_text
 from binlogkit.errors import SchemaError
 from binlogkit.frames.projection import IMAGES, rearranged
 
-_UINT64_DIGITS = 20
-
-
-def carried_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema with a type that Spark carries for each field; metadata is kept."""
-    return pa.schema([_carried_field(f) for f in schema], metadata=schema.metadata)
-
-
-def _carried_field(field: pa.Field) -> pa.Field:
-    return pa.field(field.name, _carried_type(field.type), metadata=field.metadata)
-
-
-def _carried_type(kind: pa.DataType) -> pa.DataType:
-    types = pa.types
-    if types.is_dictionary(kind):
-        return _carried_type(kind.value_type)
-    if types.is_unsigned_integer(kind):
-        wider = {8: pa.int16(), 16: pa.int32(), 32: pa.int64()}
-        return wider.get(kind.bit_width) or pa.decimal128(_UINT64_DIGITS, 0)
-    if types.is_decimal256(kind):
-        return pa.string()
-    if types.is_struct(kind):
-        return pa.struct([_carried_field(f) for f in kind])
-    if types.is_list(kind):
-        return pa.list_(_carried_type(kind.value_type))
-    return kind
-
 
 def carry(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A canonical batch in ``schema``: columns and image fields chosen by name, types as it says.

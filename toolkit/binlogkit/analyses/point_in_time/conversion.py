@@ -21,7 +21,7 @@ from binlogkit._kernel.charsets import decode, encode
 from binlogkit.analyses.collations import FOLDING
 from binlogkit.analyses.point_in_time.codes import Flags, decoded
 from binlogkit.analyses.point_in_time.known_cells import cells_of, known, parts_of
-from binlogkit.frames.arrays import one_array
+from binlogkit.frames.arrays import one_array, plain_type
 from binlogkit.frames.arrow_types import column_field, field_facts
 from binlogkit.rows.ddl.charsets import CHARSETS, Collated
 from binlogkit.rows.ddl.session import SqlMode
@@ -86,7 +86,7 @@ def altered(
             stay &= ~empty
         else:
             value, dtype = parts["value"], parts["value"].type
-            plain = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+            plain = plain_type(dtype)
             filled = pc.if_else(pa.array(empty), pa.scalar(default, plain), decoded(value))
             parts["value"] = filled if plain is dtype else filled.dictionary_encode().cast(dtype)
     return cells_of(parts, stay), bool((before & ~stay).any())
@@ -100,7 +100,7 @@ def converted(
     ``mode``: the session's sql_mode, None if not known. NULL stays NULL.
     """
     dtype = defined_field(new).type
-    plain = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+    plain = plain_type(dtype)
     source = decoded(values)
     if _padded(old, new, mode):
         found, lost = _each(source, plain, None)

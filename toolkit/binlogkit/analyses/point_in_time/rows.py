@@ -21,6 +21,7 @@ from binlogkit.analyses.point_in_time.conversion import (
 from binlogkit.analyses.point_in_time.defaults import added_value
 from binlogkit.analyses.point_in_time.known_cells import cells_of, joined, known, parts_of, unknown
 from binlogkit.analyses.point_in_time.structure import Alteration
+from binlogkit.frames.arrays import plain_type
 from binlogkit.rows.schema import ColumnDefinition
 
 ORDER = HIDDEN + "order"  # rises in the order in which rows were first seen
@@ -274,7 +275,7 @@ def as_type(column: Any, dtype: pa.DataType) -> tuple[Any, Flags]:
     valid = np.asarray(column.is_valid())
     if not _one_family(column.type, dtype):
         return pa.chunked_array([pa.nulls(len(column), dtype)]), valid
-    plain = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+    plain = plain_type(dtype)
     source = decoded(column)
     lost = np.zeros(len(column), bool)
     try:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.analyses._frames import canonical_schema, carried, image_fields, lazy
+from binlogkit.analyses._frames import canonical_schema, image_fields, lazy
 from binlogkit.analyses._tasks import Batches, SparkTasks, Tasks, packed, row, rows, unpacked
 from binlogkit.analyses.point_in_time.batches import needed_columns
+from binlogkit.analyses.point_in_time.codes import decoded
 from binlogkit.analyses.point_in_time.divided import (
     ShareResult,
     Switch,
@@ -31,6 +32,7 @@ from binlogkit.analyses.point_in_time.replay_inputs import ReplayInputs
 from binlogkit.analyses.point_in_time.shares import Connected, divisible, may_divide, touched
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
+from binlogkit.frames.arrow_types import carried_schema
 
 #: What tasks hand on: parcels, their places, their columns, keys that updates connect; then rows of
 #: a state, and a share's other results.
@@ -97,8 +99,10 @@ class FoldedState:
         assert self.result.schema is not None
         types = {one.name: one.type for one in self.result.schema.field("values").type}
         keys = [name for name in self.result.key if self.divided and name in types]
-        plain = carried(pa.schema([pa.field(f"{_ORDER}{i}", types[k]) for i, k in enumerate(keys)]))
-        own = carried(schema)
+        plain = carried_schema(
+            pa.schema([pa.field(f"{_ORDER}{i}", types[k]) for i, k in enumerate(keys)])
+        )
+        own = carried_schema(schema)
         ordered = pa.schema([*own, *plain, pa.field(_ORDER, pa.int64())])
 
         def unpack(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -106,17 +110,13 @@ class FoldedState:
                 made = function(batch)
                 columns = [made[f.name].cast(f.type) for f in own]
                 by = [batch["values"].field(name) for name in keys]
-                columns += [_plain(c).cast(f.type) for c, f in zip(by, plain, strict=True)]
+                columns += [decoded(c).cast(f.type) for c, f in zip(by, plain, strict=True)]
                 order = pa.array(np.arange(at, at + len(batch)))
                 yield pa.RecordBatch.from_arrays([*columns, order], schema=ordered)
 
         found = self.tasks.where("what", ROWS).map(unpack, ordered)
         parts = max(self.shares, self.tasks.shares)
         return found.ordered(own.names, ordered.names[len(own) :], parts)
-
-
-def _plain(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def shared(changes: Any, inputs: ReplayInputs) -> Shared:

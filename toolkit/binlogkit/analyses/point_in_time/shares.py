@@ -21,6 +21,7 @@ from binlogkit.analyses.point_in_time.chunk import Chunk, KeptPiece
 from binlogkit.analyses.point_in_time.codes import Integers, decoded, roots
 from binlogkit.analyses.point_in_time.keyed import read_keys
 from binlogkit.analyses.point_in_time.replay_inputs import ReplayInputs
+from binlogkit.frames.arrays import plain_type
 
 Hashes = NDArray[np.uint64]
 
@@ -81,7 +82,7 @@ def divisible(key: Sequence[str], schema: pa.Schema) -> bool:
 
 def _exact(kind: pa.DataType) -> bool:
     types = pa.types
-    kind = kind.value_type if types.is_dictionary(kind) else kind
+    kind = plain_type(kind)
     exact = (
         types.is_integer, types.is_boolean, types.is_string, types.is_binary, types.is_date,
         types.is_timestamp, types.is_duration, types.is_decimal128,

@@ -16,13 +16,12 @@ import pyarrow as pa
 
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError, UsageError
-from binlogkit.frames.arrow_types import column_field
+from binlogkit.frames.arrow_types import carried_schema, column_field
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.frames.flat_cells import flat_name
 from binlogkit.rows.filters import parse_table_name
 from binlogkit.rows.schema import TableSchema
-from binlogkit.spark.carried import carried_schema
 from binlogkit.spark.landing.waiting import NAMES
 from binlogkit.spark.masks import Masks
 from binlogkit.spark.splits.changelog import changelog_schema

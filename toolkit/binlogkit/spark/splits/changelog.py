@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from binlogkit.analyses._cells import states_of
+from binlogkit.frames.arrow_types import carried_schema
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.frames.flat_cells import STATES, flat_name
 from binlogkit.frames.schema import OPS, CellState
-from binlogkit.spark.carried import carried_schema, fit
+from binlogkit.spark.carried import fit
 from binlogkit.spark.splits.commits import Commits
 
 INSERT, UPDATE, DELETE = range(len(OPS))

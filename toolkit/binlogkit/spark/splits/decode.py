@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from binlogkit.errors import UsageError
+from binlogkit.frames.arrow_types import carried_schema
 from binlogkit.frames.generic import generic_rows
 from binlogkit.frames.row_batches import read_batches
 from binlogkit.frames.schema import batch_schema
 from binlogkit.rows.filter_args import check_names
 from binlogkit.sources.carriers import resolve
-from binlogkit.spark.carried import carried_schema, carry, fit
+from binlogkit.spark.carried import carry, fit
 from binlogkit.spark.splits.changelog import changelog_schema
 from binlogkit.spark.splits.commits import Commits, Deciding
 from binlogkit.spark.splits.kinds import KINDS, RecordKind

@@ -11,6 +11,8 @@ import pyarrow as pa
 from binlogkit.analyses.point_in_time.codes import Integers, runs
 from binlogkit.analyses.undoing.dependents.events import ChangedCells, TableChanges
 from binlogkit.constants import TableId
+from binlogkit.frames.arrays import plain_type
+from binlogkit.frames.flat_states import cast_to
 from binlogkit.frames.schema import common_types, shared_key, table_of
 from binlogkit.rows.schema import TableDefinition
 
@@ -46,7 +48,9 @@ class Gathered:
             first += events.size
             places += [part.select([*PLACE, BELOW]) for part in parts]
         types = common_types()
-        schema = pa.schema([*((name, _plain(types[name])) for name in PLACE), (BELOW, pa.bool_())])
+        schema = pa.schema(
+            [*((name, plain_type(types[name])) for name in PLACE), (BELOW, pa.bool_())]
+        )
         cast = [pa.Table.from_batches([part]).cast(schema) for part in places]
         self.places: pa.Table = pa.concat_tables([schema.empty_table(), *cast]).combine_chunks()
         self.seq: Integers = np.asarray(self.places["seq"], dtype=np.int64)
@@ -64,10 +68,6 @@ def _key(parts: Sequence[pa.RecordBatch]) -> tuple[str, ...]:
     return found if there.issuperset(found) else ()
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
 def _kept(batch: pa.RecordBatch) -> pa.RecordBatch:
     """A batch with the needed columns, in common types."""
     types, columns, fields = common_types(), list[Any](), list[pa.Field]()
@@ -80,8 +80,7 @@ def _kept(batch: pa.RecordBatch) -> pa.RecordBatch:
         if column is None:
             column = pa.nulls(batch.num_rows, kind)
         elif kind is not None and column.type != kind:
-            column = column.cast(_plain(kind))
-            column = column.dictionary_encode() if pa.types.is_dictionary(kind) else column
+            column = cast_to(column, kind)
         columns.append(column)
         old = batch.schema.get_field_index(name)
         fields.append(
