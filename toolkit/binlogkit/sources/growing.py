@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from binlogkit.constants import BINLOG_MAGIC, CHECKSUM_LENGTH, HEADER_LENGTH, EventType
+from binlogkit.sources.layers import Readable
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -36,13 +37,8 @@ class EndWish(Protocol):
         """Wait, but not when the wish comes."""
 
 
-class GrowingFile(io.RawIOBase):
+class GrowingFile(Readable):
     """The bytes of a log that is being written."""
-
-    growing = True
-
-    def readable(self) -> bool:
-        return True
 
     def seekable(self) -> bool:
         return True

@@ -37,7 +37,14 @@ def read_file(path: str | Path, most: int = -1) -> bytes:
         raise InputError(str(path), f"cannot be read: {exc.strerror}") from exc
 
 
-class Layer(io.RawIOBase):
+class Readable(io.RawIOBase):
+    """A file that can be read."""
+
+    def readable(self) -> bool:
+        return True
+
+
+class Layer(Readable):
     """A file around ``file``: it does what that one does, and closes it."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -55,9 +62,6 @@ class Layer(io.RawIOBase):
         data = self.some(len(view))
         view[: len(data)] = data
         return len(data)
-
-    def readable(self) -> bool:
-        return True
 
     def seekable(self) -> bool:
         return bool(hasattr(self._inner, "seekable") and self._inner.seekable())

@@ -11,7 +11,6 @@ fits for one of the first events, all are taken to have one.
 
 from __future__ import annotations
 
-import io
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from typing import BinaryIO
 from binlogkit.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventType
 from binlogkit.errors import DamageError, InputError, MalformedEventError
 from binlogkit.sources.crc import checksum_error, ends_in_crc
-from binlogkit.sources.layers import Pieces
+from binlogkit.sources.layers import Pieces, Readable
 from binlogkit.sources.log_format import CHECKSUM_CRC32, LogFormat, format_of
 from binlogkit.sources.plausible import whole_start
 from binlogkit.sources.raw import EventHeader, RawEvent, parse_header
@@ -66,7 +65,7 @@ class ShownFile(Pieces):
         return before
 
 
-class LooseEvents(io.RawIOBase):
+class LooseEvents(Readable):
     """An opened carrier of events without a file around them; LogReader asks it for its events.
 
     ``pieces``: events, and damage in what carries them, in order.
@@ -76,9 +75,6 @@ class LooseEvents(io.RawIOBase):
         self._name = name
         self._pieces = iter(pieces)
         self.format = LogFormat()
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, _size: int = -1) -> bytes:
         """Refused: there is no file image of events whose neighbours are not known."""

@@ -20,7 +20,7 @@ from binlogkit.sources.carriers.carrier import Carrier, is_log, shown
 from binlogkit.sources.carriers.storage import NO_OPTIONS, StorageOptions
 from binlogkit.sources.carriers.urls import GLOB, from_url, index_names, is_url, natural_key, some
 from binlogkit.sources.keyring import NO_KEYS, KeyFiles
-from binlogkit.sources.layers import Layer, read_into
+from binlogkit.sources.layers import Layer, Readable, read_into
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -215,14 +215,11 @@ class _Copy(Layer):
         shutil.copyfileobj(stream, copy, _COPY_CHUNK)
 
 
-class _Borrowed(io.RawIOBase):
+class _Borrowed(Readable):
     """A view of somebody else's file object at a position of its own, which it never closes."""
 
     def __init__(self, file: BinaryIO, start: int) -> None:
         self._inner, self._pos = file, start
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, room: Buffer) -> int:
         self._inner.seek(self._pos)

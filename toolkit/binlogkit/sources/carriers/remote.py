@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from binlogkit.sources.carriers.carrier import reason_of
-from binlogkit.sources.layers import Layer
+from binlogkit.sources.layers import Layer, Readable
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -149,16 +149,13 @@ _FINAL = (
 )  # fmt: skip
 
 
-class _Ranges(io.RawIOBase):
+class _Ranges(Readable):
     """An object read at a position of its own."""
 
     def __init__(self, stored: Object) -> None:
         self._stored = stored
         self._at = self._from = 0
         self._block = b""  # the bytes from self._from on
-
-    def readable(self) -> bool:
-        return True
 
     def seekable(self) -> bool:
         return True

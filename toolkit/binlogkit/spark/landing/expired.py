@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from binlogkit.analyses.point_in_time.counting import touching
 from binlogkit.constants import TableId
@@ -19,7 +18,7 @@ from binlogkit.rows.soundness import Gap
 from binlogkit.spark.landing.journal import append_next
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.shape import landed_name
-from binlogkit.spark.landing.tables import files_of, last_batch, opened
+from binlogkit.spark.landing.tables import last_batch, rows_of
 from binlogkit.spark.splits.commits import file_number
 
 #: The code of their gaps.
@@ -57,10 +56,7 @@ def last_expired(out: LandingPath) -> int:
 
 def read_expired(out: LandingPath) -> list[Expired]:
     """All that has expired."""
-    table, schema = opened(out / _FOLDER), arrow_schema(EXPIRED)
-    paths = [] if table is None else files_of(table, out / _FOLDER)
-    found = [pq.read_table(path.source(), schema=schema) for path in paths]
-    return [Expired(**row) for one in found for row in one.to_pylist()]
+    return [Expired(**row) for row in rows_of(out / _FOLDER, arrow_schema(EXPIRED))]
 
 
 def expired_gaps(

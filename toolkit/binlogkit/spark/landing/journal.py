@@ -27,7 +27,15 @@ from binlogkit.frames.fields.field import Fields, arrow_schema
 from binlogkit.frames.fields.ledger import LANDED, LANDING, TERMS, WAITING
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.spans import Span
-from binlogkit.spark.landing.tables import batch_of, commit, files_of, last_batch, make, opened
+from binlogkit.spark.landing.tables import (
+    batch_of,
+    commit,
+    files_of,
+    last_batch,
+    make,
+    opened,
+    rows_of,
+)
 from binlogkit.spark.landing.terms import Terms, TermsSince
 from binlogkit.spark.landing.waiting import Waiting, is_there
 from binlogkit.spark.landing.writing import WrittenFile, parquet_name
@@ -209,10 +217,7 @@ def _spans(rows: pa.RecordBatch) -> Iterator[Span]:
 
 def read_held(folder: LandingPath) -> list[Waiting]:
     """All rows that wait, or have waited."""
-    table, schema = opened(folder / _WAITING), arrow_schema(WAITING)
-    paths = [] if table is None else files_of(table, folder / _WAITING)
-    found = [pq.read_table(path.source(), schema=schema) for path in paths]
-    return [Waiting(**row) for one in found for row in one.to_pylist()]
+    return [Waiting(**row) for row in rows_of(folder / _WAITING, arrow_schema(WAITING))]
 
 
 def read_waiting(folder: LandingPath, spans: Iterable[Span]) -> list[Waiting]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from binlogkit.errors import WriteError
 from binlogkit.spark.landing.landing_path import LandingPath
@@ -48,6 +49,14 @@ def files_of(table: DeltaTable, folder: LandingPath) -> list[LandingPath]:
 def file_of(folder: LandingPath, path: str) -> LandingPath:
     """A file of a table by its path in the table's log, where it is encoded as in URLs."""
     return folder / unquote(path)
+
+
+def rows_of(folder: LandingPath, schema: pa.Schema) -> list[dict[str, Any]]:
+    """All rows of a small table, in these columns; none if there is no table."""
+    table = opened(folder)
+    paths = [] if table is None else files_of(table, folder)
+    found = (pq.read_table(path.source(), schema=schema) for path in paths)
+    return [row for one in found for row in one.to_pylist()]
 
 
 def batch_of(table: DeltaTable, folder: LandingPath) -> int:
