@@ -23,9 +23,7 @@ class Number(str):
 def parse(text: str) -> Node:
     """The tree of a document's text. ValueError: it is no JSON, or nested too deep to read."""
     try:
-        tree: Node = json.loads(
-            text, parse_int=Number, parse_float=Number, parse_constant=_no_constant
-        )
+        tree: Node = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=no_json)
     except RecursionError as exc:
         raise ValueError("nested too deep to read") from exc
     return tree
@@ -55,5 +53,6 @@ def _key_order(member: tuple[str, Node]) -> tuple[int, bytes]:
     return len(raw), raw
 
 
-def _no_constant(name: str) -> Node:
+def no_json(name: str) -> Node:
+    """NaN and the infinities are no JSON. ValueError."""
     raise ValueError(f"{name} is no JSON")

@@ -130,13 +130,9 @@ def _perhaps(text: str, name: str) -> str | None:
         text = text.translate(_NORDIC)
     for _ in range(2):
         text = unicodedata.normalize("NFKD", text.casefold())
-    text = "".join(_digit(c) for c in text if unicodedata.category(c) not in _MARKS)
+    letters = (c for c in text if unicodedata.category(c) not in _MARKS)
+    text = "".join(str(unicodedata.decimal(c, c)) for c in letters)
     text = text.translate(_LETTERS)
     if name in FOLDING:
         return _PAIRS.sub("", text).rstrip(" ")
     return _ANY_PAIRS.sub("", text.translate(_ANY)).rstrip(" ")
-
-
-def _digit(letter: str) -> str:
-    number = unicodedata.decimal(letter, None)
-    return letter if number is None else str(number)

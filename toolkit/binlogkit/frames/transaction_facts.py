@@ -221,7 +221,8 @@ def _gtids(records: np.ndarray[Any, Any]) -> PerTransaction:
     if not there.any():
         return PerTransaction(np.zeros(count, np.int32), there)
     texts = gtid_array(records)
-    if there.all() and _ascending(records):
+    one_source = (records["sid"][1:] == records["sid"][:-1]).all()
+    if there.all() and one_source and (np.diff(records["gno"]) > 0).all():  # none is there twice
         return PerTransaction(np.arange(count, dtype=np.int32), there, texts)
     coded = texts.dictionary_encode()
     return PerTransaction(places_of(coded), there, coded.dictionary)
@@ -232,10 +233,3 @@ def gtid_array(records: np.ndarray[Any, Any]) -> pa.Array:
     offsets, characters = gtid_texts(np.ascontiguousarray(records).data, GTID)
     buffers = [None, buffer(offsets), buffer(characters)]
     return pa.Array.from_buffers(pa.string(), len(records), buffers, 0)
-
-
-def _ascending(records: np.ndarray[Any, Any]) -> bool:
-    """Whether all are of one source, their numbers growing: then none is there twice."""
-    return bool(
-        (records["sid"][1:] == records["sid"][:-1]).all() and (np.diff(records["gno"]) > 0).all()
-    )

@@ -55,9 +55,12 @@ def parse_table_name(text: str) -> TableName:
 def written_table_name(*names: str) -> str:
     """``db.table`` or ``table`` as :func:`parse_table_name` reads it; odd names in backquotes."""
     plain = re.compile(r"[^.`]+")
-    return ".".join(
-        name if plain.fullmatch(name) else "`" + name.replace("`", "``") + "`" for name in names
-    )
+    return ".".join(name if plain.fullmatch(name) else backquoted(name) for name in names)
+
+
+def backquoted(name: str) -> str:
+    """A name in backquotes, as MySQL and Spark read it."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def parse_time(given: str | float | datetime, timezone: str | None = None) -> int:

@@ -184,7 +184,8 @@ def connect(server: ServerSettings | str, **more: Any) -> Any:
     try:
         return _connect(settings, more)
     except ServerError as error:
-        if error.code != _ACCESS_DENIED or settings.password is not None or not _interactive():
+        asks = all(one is not None and one.isatty() for one in (sys.stdin, sys.stderr))
+        if error.code != _ACCESS_DENIED or settings.password is not None or not asks:
             raise
     _PROMPTED[key] = getpass.getpass(f"Password of {printable(f'{key[1]}@{key[0]}')}: ")
     try:
@@ -192,10 +193,6 @@ def connect(server: ServerSettings | str, **more: Any) -> Any:
     except ServerError:
         del _PROMPTED[key]
         raise
-
-
-def _interactive() -> bool:
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 def _connect(settings: ServerSettings, more: dict[str, Any]) -> Any:

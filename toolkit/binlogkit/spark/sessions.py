@@ -74,7 +74,9 @@ def session(
         for key, value in {**settings(memory=memory, brief=brief), **(config or {})}.items():
             builder = builder.config(key, value)
         spark = builder.getOrCreate()
-    if not (_runs_here(spark) and _found_by_name()):
+    # As Spark's own search does (pyspark/sql/worker/lookup_data_sources.py).
+    found = any(module.name == "pyspark_binlog" for module in iter_modules())
+    if not (found and _runs_here(spark)):
         register(spark)
     return spark
 
@@ -125,8 +127,3 @@ def _prepare_environment() -> None:
         os.environ["JAVA_HOME"] = str(home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
-
-
-def _found_by_name() -> bool:
-    """Whether Spark's own search finds the format (pyspark/sql/worker/lookup_data_sources.py)."""
-    return any(module.name == "pyspark_binlog" for module in iter_modules())

@@ -14,6 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from binlogkit._kernel.json_tree import no_json
 from binlogkit.analyses.conformance.cell import Cell
 from binlogkit.analyses.conformance.rule import Kind, Rules
 from binlogkit.analyses.conformance.tokens import Diff, Printed, TokenForm
@@ -42,14 +43,9 @@ def _parse(text: object) -> Any:
     if not isinstance(text, str):
         raise ValueError("no JSON text")
     try:
-        return json.loads(text, parse_float=_Digits, parse_int=_Digits, parse_constant=refuse)
+        return json.loads(text, parse_float=_Digits, parse_int=_Digits, parse_constant=no_json)
     except RecursionError as exc:
         raise ValueError("nested too deeply") from exc
-
-
-def refuse(name: str) -> None:
-    """NaN and the infinities are no JSON. ValueError."""
-    raise ValueError(f"{name} is no JSON")
 
 
 def dump(value: Any) -> str:

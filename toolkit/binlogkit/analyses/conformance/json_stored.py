@@ -12,7 +12,7 @@ import struct
 from base64 import b64decode
 from typing import Any
 
-from binlogkit.analyses.conformance.json_rules import refuse
+from binlogkit._kernel.json_tree import no_json
 from binlogkit.analyses.conformance.stored_forms import DATETIME, TIME, write_decimal
 from binlogkit.constants import ColumnType
 
@@ -38,7 +38,7 @@ def document_says(document: bytes, text: str, *, as_5_7: bool = False) -> bool:
     """
     try:
         value = json.loads(
-            text, parse_int=_Number, parse_float=_Number, parse_constant=refuse, strict=not as_5_7
+            text, parse_int=_Number, parse_float=_Number, parse_constant=no_json, strict=not as_5_7
         )
         return _says(document[0], memoryview(document)[1:], value, as_5_7)
     except (RecursionError, IndexError) as exc:

@@ -18,6 +18,7 @@ from binlogkit.constants import EventFlag
 from binlogkit.events.base import Event
 from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.rows import RowsEvent, RowsFlag
+from binlogkit.rows.filters import backquoted
 
 #: The names that servers give event types.
 NAMES: Mapping[str, str] = {
@@ -91,14 +92,10 @@ def lines_of(events: Iterable[Event], *, relay: bool = False) -> Iterator[Line]:
         yield Line(pos, name, raw.header.server_id, end, info)
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _used_db(event: Any) -> str:
     """``use`` of the default database, unless the event says that it needs none."""
     suppressed = event.raw.header.flags & EventFlag.SUPPRESS_USE
-    return f"use {_quoted(event.body.schema)}; " if event.body.schema and not suppressed else ""
+    return f"use {backquoted(event.body.schema)}; " if event.body.schema and not suppressed else ""
 
 
 def _query(event: Any) -> str:
@@ -124,7 +121,7 @@ def _xa_prepare(event: Any) -> str:
 
 def _user_var(event: Any) -> str:
     body = event.body
-    return f"@{_quoted(body.name)}={'NULL' if body.is_null else _VALUES[body.var_type](body)}"
+    return f"@{backquoted(body.name)}={'NULL' if body.is_null else _VALUES[body.var_type](body)}"
 
 
 def _string_value(body: Any) -> str:

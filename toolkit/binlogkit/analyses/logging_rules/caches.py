@@ -15,7 +15,8 @@ from enum import StrEnum
 from binlogkit.analyses.logging_rules.decision import Decision, Outcome, decide
 from binlogkit.analyses.logging_rules.model import Read, Settings, Statement, Transaction
 from binlogkit.analyses.logging_rules.reasons import KEPT
-from binlogkit.analyses.logging_rules.texts import invocation, quoted, temporary_groups, texts
+from binlogkit.analyses.logging_rules.texts import invocation, temporary_groups, texts
+from binlogkit.rows.filters import backquoted
 
 
 class Cache(StrEnum):
@@ -348,7 +349,7 @@ class Caches:
         """It stands in the cache itself once anything of the transaction was logged."""
         if self.open:
             if self.registered:
-                self.transaction_cache.append(_Entry(f"SAVEPOINT {quoted(name)}"))
+                self.transaction_cache.append(_Entry(f"SAVEPOINT {backquoted(name)}"))
             place = len(self.transaction_cache) if self.registered else _BEFORE_ALL
             self.savepoints[name.lower()] = place
         return []
@@ -364,7 +365,7 @@ class Caches:
             self.registered = False
             return written
         if self._lasting:
-            self.transaction_cache.append(_Entry(f"ROLLBACK TO {quoted(name)}"))
+            self.transaction_cache.append(_Entry(f"ROLLBACK TO {backquoted(name)}"))
         else:
             del self.transaction_cache[position:]
         return []

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from binlogkit.analyses.logging_rules.definitions import Tokens, qualified
 from binlogkit.constants import TableId
 from binlogkit.rows.ddl.lexemes import Lexeme
+from binlogkit.rows.filters import backquoted
 
 
 def text_of(tokens: Tokens) -> str:
@@ -24,7 +25,7 @@ def _written(token: Lexeme) -> str:
     if token.kind == "string":
         return "'" + token.text.replace("\\", "\\\\").replace("'", "''") + "'"
     if token.kind == "name":
-        return "`" + token.text.replace("`", "``") + "`"
+        return backquoted(token.text)
     if token.kind == "hex":
         return f"x'{token.text}'"
     if token.kind == "bits":

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.chunk import Chunk, KeptPiece
-from binlogkit.analyses.point_in_time.codes import Integers
 from binlogkit.analyses.point_in_time.defaults import with_defaults
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.keyed import Applied, fold_keyed, mark_rows
@@ -156,13 +155,8 @@ class Fold:
             if tells and kind in CONTRADICTIONS:
                 compared = found.compared if kind == "unlogged" else None
                 text = difference_of(chunk, first, self.key, kind, compared)
-                self._keep_broken(chunk, kind, which)
+                seqs = (chunk.place(one)[0] for one in which[: _KEPT - len(self.broken)].tolist())
+                self.broken += [(one, BREAKS[kind], self.key) for one in seqs if one is not None]
             seq, file, pos = chunk.place(first)
             at = 0 if seq is None else -seq if self.backwards else seq
             self.findings.add(kind, file, pos, times=len(which), at=at, text=text)
-
-    def _keep_broken(self, chunk: Chunk, kind: str, which: Integers) -> None:
-        for change in which[: _KEPT - len(self.broken)].tolist():
-            seq, *_ = chunk.place(change)
-            if seq is not None:
-                self.broken.append((seq, BREAKS[kind], self.key))

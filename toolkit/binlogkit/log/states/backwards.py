@@ -150,7 +150,9 @@ class Back:
             {last: _no_rows() if base is None else base.rows},
         )
         taken = Contained(TransactionNumbers(self._base.numbers))
-        changes = self._changes({*names, *self._all_names(names)}, [] if logged else above)
+        written = [written_table_name(*one) for one in names]
+        every = {*names, *map(_pair, all_names(reading.boundaries, written))}
+        changes = self._changes(every, [] if logged else above)
         found = rewind(
             (batch for batch in changes if dropped is None),
             wanted,
@@ -223,11 +225,6 @@ class Back:
         if way.whole and first != name:
             then, now = (written_table_name(*one) for one in (first, name))
             raise UsageError(f"{now} was called {then} at that point: ask for {then}")
-
-    def _all_names(self, names: Sequence[TableId]) -> set[TableId]:
-        """All names under which the log may have changes of these tables."""
-        written = [written_table_name(*name) for name in names]
-        return {_pair(name) for name in all_names(self.reading.boundaries, written)}
 
     def _layout(self, name: TableId) -> TableFacts:
         """What is known of the table as it is in the base."""

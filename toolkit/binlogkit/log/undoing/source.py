@@ -226,7 +226,8 @@ def unlogged_changes(
     ``happened``: those that were chosen; ``boundaries``: their effects. The tables of one statement
     share a ``seq``; their order is the statement's, also backwards.
     """
-    lossy = {event.seq for event in boundaries if event.action == "alter" and _loses(event)}
+    altered = ((b.seq, b.alteration) for b in boundaries if b.action == "alter")
+    lossy = {seq for seq, done in altered if done is None or done.dropped or done.converted}
     first: dict[str, Any] = {}
     for boundary in happened.select(_KEYS).to_pylist():
         if any(boundary[name] != first.get(name) for name in _EVENT):
@@ -243,12 +244,6 @@ def unlogged_changes(
             **boundary, "db": db or "", "table": table or "", "seq": first["seq"], "row": 0,
             "refused": reason,
         }  # fmt: skip
-
-
-def _loses(event: Boundary) -> bool:
-    """Whether an ALTER TABLE removed or changed values, as far as is known."""
-    done = event.alteration
-    return done is None or bool(done.dropped or done.converted)
 
 
 _LOST = "ALTER TABLE logs no rows: what it removed or changed in columns is in no event"

@@ -97,15 +97,12 @@ def _rows(data: bytes, root: FieldPart, per_line: int) -> Iterator[tuple[str, ..
             str(part.start), str(part.size), lines, indent + printable(part.field),
             shown_value(part.value), meaning,
         )  # fmt: skip
-        yield from _details(part, indent + "  ")
-
-
-def _details(part: FieldPart, indent: str) -> Iterator[tuple[str, ...]]:
-    for detail in part.details:
-        name, meaning = printable(detail.name), printable(detail.meaning)
-        yield ("", "", "", indent + name, shown_value(detail.value), meaning)
-    if part.problem:
-        yield ("", "", "", indent + "!!", "", printable(part.problem))
+        indent += "  "
+        for detail in part.details:
+            name, meaning = printable(detail.name), printable(detail.meaning)
+            yield ("", "", "", indent + name, shown_value(detail.value), meaning)
+        if part.problem:
+            yield ("", "", "", indent + "!!", "", printable(part.problem))
 
 
 def _width(text: str) -> int:

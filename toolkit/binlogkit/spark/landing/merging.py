@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from binlogkit.errors import WriteError
+from binlogkit.rows.filters import backquoted
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.tables import APPLICATION, CONFIGURATION, batch_of, opened
 
@@ -140,7 +141,7 @@ def merge_on(spark: SparkSession) -> Merge:
         number: int,
         known: Mapping[str, Any],
     ) -> Merged | None:
-        names = [_backquoted(name) for name in key]
+        names = [backquoted(name) for name in key]
         same = " AND ".join(f"t.{name} = s.{name}" for name in names)
         stamps = {
             "write.txnAppId": APPLICATION,
@@ -152,7 +153,7 @@ def merge_on(spark: SparkSession) -> Merge:
         try:
             spark.createDataFrame(rows).createOrReplaceTempView("binlogkit_merged")
             [found] = spark.sql(
-                f"MERGE INTO delta.{_backquoted(folder.uri)} t "
+                f"MERGE INTO delta.{backquoted(folder.uri)} t "
                 f"USING binlogkit_merged s ON {same} WHEN MATCHED AND s.{GONE} THEN DELETE "
                 f"WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED AND NOT s.{GONE} THEN INSERT *"
             ).collect()
@@ -163,7 +164,3 @@ def merge_on(spark: SparkSession) -> Merge:
         return found.num_inserted_rows, found.num_updated_rows, found.num_deleted_rows
 
     return merge
-
-
-def _backquoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
