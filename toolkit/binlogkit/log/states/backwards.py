@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from binlogkit.analyses.point_in_time.counting import Contained, Counting
+from binlogkit.analyses.point_in_time.findings import StateFindings
+from binlogkit.analyses.point_in_time.rewind import Span, rewind
 from binlogkit.analyses.point_in_time.rewind_steps import called_later, ever_above, rewind_steps
+from binlogkit.analyses.point_in_time.state import ReplayLedger, ReplayTable
 from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
@@ -24,14 +30,14 @@ from binlogkit.log.states.forwards import (
 )
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.images.contradictions import unlogged
+from binlogkit.log.states.named import Mentions
 from binlogkit.log.states.places import among
+from binlogkit.log.states.reading import StateReading
 from binlogkit.log.states.state_position import state_position
-from binlogkit.rows.filters import written_table_name
+from binlogkit.rows.filters import parse_table_name, written_table_name
 from binlogkit.sources.log_format import CASCADES_LOGGED
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.log.states.history import TableFacts
     from binlogkit.log.states.point import Point, TableArgs
@@ -46,8 +52,6 @@ class Back:
     """
 
     def __init__(self, log: Streams, names: list[str] | None, given: TableArgs) -> None:
-        from binlogkit.log.states.reading import StateReading
-
         if given.get("base") is not None:
             raise UsageError("a state begins with a base or goes back from one: give one of them")
         self._log, self._names = log, names
@@ -72,8 +76,6 @@ class Back:
 
     def there(self, point: Point) -> list[str]:
         """The tables that may exist at the point: the base's, and dropped ones of its databases."""
-        from binlogkit.log.states.named import Mentions
-
         between = self._between(point)
         named = Mentions(self.reading.history.layouts, self.reading.boundaries).tables(
             self.reach(point)
@@ -89,8 +91,6 @@ class Back:
 
     def _there(self, between: Sequence[Boundary]) -> Iterator[str]:
         """The names of the base's tables at the point."""
-        from binlogkit.analyses.point_in_time.findings import StateFindings
-
         for name in self._bases.tables:
             way = rewind_steps(between, name, StateFindings(), cascades_logged=True)
             if way.created is None:
@@ -98,8 +98,6 @@ class Back:
 
     def reach(self, point: Point) -> BackwardsReach:
         """The way back to a point."""
-        from binlogkit.analyses.point_in_time.counting import Counting
-
         if point not in self._reaches:
             transactions = self.reading.transactions
             until = point.until(transactions)
@@ -111,10 +109,6 @@ class Back:
 
     def at(self, point: Point, table: str) -> TableState:
         """A table's state; its rows are read, and those of its parents."""
-        from binlogkit.analyses.point_in_time.counting import Contained
-        from binlogkit.analyses.point_in_time.rewind import Span, rewind
-        from binlogkit.analyses.point_in_time.state import ReplayLedger, ReplayTable
-
         log, reading, reach = self._log, self.reading, self.reach(point)
         history, transactions, boundaries = (
             reading.history,
@@ -196,8 +190,6 @@ class Back:
 
     def _whole(self, point: Point, name: TableId, logged: bool) -> bool:
         """Whether the table that has this name in the end was there all the way from the point."""
-        from binlogkit.analyses.point_in_time.findings import StateFindings
-
         return rewind_steps(
             self._between(point), name, StateFindings(),
             cascades_logged=logged, unknown=self._stops(),
@@ -218,8 +210,6 @@ class Back:
 
     def _check_name(self, point: Point, name: TableId, last: TableId) -> None:
         """UsageError for a table that had another name at the point."""
-        from binlogkit.analyses.point_in_time.findings import StateFindings
-
         way = rewind_steps(self._between(point), last, StateFindings(), cascades_logged=True)
         first = way.steps[-1].name
         if way.whole and first != name:
@@ -256,8 +246,6 @@ class Back:
         """The transactions that the state holds: the base's without the undone ones."""
         if self._base.gtids is None:
             return None
-        import pyarrow as pa
-
         rows = self.reading.transactions
         back = among(rows, self._base.numbers) & ~among(rows, reach.counted)
         gtids = filter(None, rows["gtid"].filter(pa.array(back)).to_pylist())
@@ -271,16 +259,12 @@ class Back:
 
 
 def _pair(table: str) -> TableId:
-    from binlogkit.rows.filters import parse_table_name
-
     parsed = parse_table_name(table)
     return parsed.db or "", parsed.table
 
 
 def _no_rows() -> Any:
     """The rows of a table that is gone in the base: none."""
-    import pyarrow as pa
-
     return pa.table(
         {"values": pa.array([], pa.struct([])), "unknown": pa.array([], pa.list_(pa.string()))}
     )

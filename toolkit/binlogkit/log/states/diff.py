@@ -8,6 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.point_in_time import compared
+from binlogkit.analyses.point_in_time.difference import Compared, difference_table
+from binlogkit.analyses.point_in_time.known_cells import index
+from binlogkit.frames.flat_cells import with_cells
+from binlogkit.frames.generic import state_rows
+from binlogkit.frames.natural import Decimals, natural
 from binlogkit.log.filter_warnings import warn_of_unknown
 from binlogkit.log.states.doubts import noted, with_more
 from binlogkit.log.states.point import Point, PointArg, TableArgs, point_args
@@ -18,11 +28,8 @@ from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
-    from binlogkit.analyses.point_in_time.difference import Compared
     from binlogkit.analyses.point_in_time.shared import FoldedState
-    from binlogkit.frames.natural import Decimals
     from binlogkit.log.states.backwards import Back
     from binlogkit.log.states.forwards import States
     from binlogkit.log.streams import Streams
@@ -67,8 +74,6 @@ class TableDifference(Overviewed):
     @property
     def uncertain(self) -> int:
         """How many rows have cells that could not be compared."""
-        import pyarrow.compute as pc
-
         uncertain = pc.greater(pc.list_value_length(self.rows["uncertain"]), 0)
         return pc.sum(uncertain).as_py() or 0
 
@@ -89,9 +94,6 @@ class TableDifference(Overviewed):
 
     def _images(self, side: int, start: int) -> list[dict[str, Any] | None]:
         """The rows of one of the states."""
-        from binlogkit.analyses.point_in_time.known_cells import index
-        from binlogkit.frames.generic import state_rows
-
         rows = (self.before, self.after)[side].rows
         places = self._compared.there[side][start : start + _ROWS]
         there = rows.take(index(places[places >= 0]))
@@ -118,11 +120,6 @@ class TableDifference(Overviewed):
         """``difference``, ``count``, ``changed``, ``uncertain``, and the table's columns at both
         points, ``before.id``, ``after.id`` …; where a row has a cell that is neither a value nor
         NULL, also ``before._cells``, ``after._cells`` (docs/records.md, "state")."""
-        import numpy as np
-        import pyarrow as pa
-
-        from binlogkit.frames.flat_cells import with_cells
-
         plain = self.rows.select(["difference", "count", "changed", "uncertain"])
         pairs = zip(_IMAGES, (self.before, self.after), self._compared.there, strict=True)
         for image, state, there in pairs:
@@ -135,8 +132,6 @@ class TableDifference(Overviewed):
 
     def frame(self, *, decimals: Decimals = "exact") -> pd.DataFrame:
         """The same as pandas. ``decimals``: ``exact`` or ``float``."""
-        from binlogkit.frames.natural import natural
-
         return natural(self.typed(), decimals=decimals)
 
 
@@ -161,9 +156,6 @@ def difference_between(
 
     ``back``: they were computed backwards; ``held``: the rows of one that a cluster's tasks hold.
     """
-    from binlogkit.analyses.point_in_time import compared
-    from binlogkit.analyses.point_in_time.difference import difference_table
-
     other = states.at(points[1], table)
     one = _earlier(states, points[0], points[1], other.table)
     tasks = [held(point, state) for point, state in zip(points, (one, other), strict=True)]
@@ -217,8 +209,6 @@ def _earlier(
 
 def _findings(one: TableState, other: TableState, *, same: bool, filled: bool) -> pa.Table:
     """The findings of both states, and what could not be compared; ``filled``: both have rows."""
-    import pyarrow as pa
-
     names = [[f.name for f in s.rows.schema.field("values").type] for s in (one, other)]
     alone = sorted({*names[0]} ^ {*names[1]}) if filled else []
     found = {

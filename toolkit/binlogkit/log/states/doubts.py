@@ -6,6 +6,8 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from binlogkit.analyses.point_in_time.findings import StateFinding, table_of
 from binlogkit.constants import TableId
 from binlogkit.log.states.bases.bases import BASE
@@ -16,8 +18,6 @@ from binlogkit.rows.schema import Supposition, TableDefinition
 from binlogkit.rows.soundness import Gap
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.frames.snapshots.snapshot import TableSnapshot
 
@@ -138,6 +138,4 @@ def noted(kind: str, meaning: str, count: int = 1) -> StateFinding:
 
 def with_more(findings: pa.Table, more: Sequence[StateFinding]) -> pa.Table:
     """A table of findings with further ones."""
-    import pyarrow as pa
-
     return pa.concat_tables([findings, table_of(more)]) if more else findings

@@ -7,9 +7,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+
+from binlogkit.analyses.point_in_time import State, lineage
+from binlogkit.analyses.point_in_time.boundary import Boundary, parents
+from binlogkit.analyses.point_in_time.counting import Contained, Counting, Until
+from binlogkit.analyses.point_in_time.state import Replaying, ReplayLedger, ReplayTable
 from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
+from binlogkit.frames.schema import supposed_of
 from binlogkit.log.filter_warnings import UNKNOWN_TABLE, others
 from binlogkit.log.states import restarts
 from binlogkit.log.states.assembled import assembled
@@ -32,8 +39,10 @@ from binlogkit.log.states.doubts import (
 from binlogkit.log.states.gaps import Reach, assumed
 from binlogkit.log.states.history import History, TableFacts
 from binlogkit.log.states.images.contradictions import Contradiction, explains
+from binlogkit.log.states.named import Mentions
 from binlogkit.log.states.places import Logs
 from binlogkit.log.states.point import Point, TableArgs
+from binlogkit.log.states.reading import Source, StateReading
 from binlogkit.log.states.state_position import state_position
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import TableName, parse_table_name, written_table_name
@@ -44,16 +53,10 @@ from binlogkit.sources.log_format import CASCADES_LOGGED
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from binlogkit.analyses.point_in_time import State
     from binlogkit.analyses.point_in_time.before import Before
-    from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
-    from binlogkit.analyses.point_in_time.counting import Contained, Counting, Until
-    from binlogkit.analyses.point_in_time.state import Replaying, ReplayLedger, ReplayTable
     from binlogkit.frames.snapshots.snapshot import TableSnapshot
     from binlogkit.log.states.bases.bases import Bases, Since
-    from binlogkit.log.states.named import Mentions
-    from binlogkit.log.states.reading import Source, StateReading
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
@@ -128,8 +131,6 @@ class States:
         before: Before | None = None,
         reading: StateReading | None = None,
     ) -> None:
-        from binlogkit.log.states.reading import StateReading
-
         self._streams = log
         self._begin(log, names, points)
         self._keeps_cascaded, self._before = True, before
@@ -202,8 +203,6 @@ class States:
         return sorted({*found, *more})
 
     def _mentions(self) -> Mentions:
-        from binlogkit.log.states.named import Mentions
-
         if self._mentioned is None:
             self._mentioned = Mentions(self.reading.history.layouts, self.reading.boundaries)
         return self._mentioned
@@ -218,8 +217,6 @@ class States:
 
     def reach(self, point: Point) -> Reach:
         """The reach of states at a point."""
-        from binlogkit.analyses.point_in_time.counting import Counting
-
         if point not in self._reaches:
             transactions = self.reading.transactions
             until = point.until(transactions)
@@ -231,10 +228,6 @@ class States:
 
     def _wanted(self, point: Point, table: str) -> Wanted:
         """A table as of a point. UsageError: it is not unique."""
-        from binlogkit.analyses.point_in_time import lineage
-        from binlogkit.analyses.point_in_time.boundary import parents
-        from binlogkit.analyses.point_in_time.state import ReplayLedger, ReplayTable
-
         log, reading, reach = self._log, self.reading, self.reach(point)
         history, boundaries, bases = reading.history, self._later(), self._bases
         name = full_name(history, table, bases)
@@ -288,8 +281,6 @@ class States:
 
     def _counting(self, until: Until | None, engine: bool | None) -> Counting:
         """The transactions that count up to a point, for tables of a kind of engine."""
-        from binlogkit.analyses.point_in_time.counting import Counting
-
         asked = until, engine
         if asked not in self._counted:
             since, rows = self._contained(), self.reading.transactions
@@ -305,8 +296,6 @@ class States:
         compares: bool | None = None,
     ) -> Replaying:
         """A table's replay up to a point."""
-        from binlogkit.analyses.point_in_time.state import Replaying
-
         if compares is None:
             compares = self._compares([".".join(one) for one in wanted.tables])
         return Replaying(
@@ -447,8 +436,6 @@ class States:
 
     def _contained(self) -> Contained | None:
         """What the base holds, as the analysis takes it."""
-        from binlogkit.analyses.point_in_time.counting import Contained
-
         held = self._held
         return None if held is None else Contained(TransactionNumbers(held.numbers), held.seq)
 
@@ -498,8 +485,6 @@ def _after(gaps: list[Gap], rows: pa.Table, partial: int, *, named: bool) -> int
     0 if a gap may hold DDL, unless table maps name the columns; 0 if images after the gaps lack
     columns.
     """
-    import pyarrow.compute as pc
-
     last = max(gap.seq for gap in gaps)
     if partial > last or not (named or all(gap.tables for gap in gaps)):
         return 0
@@ -514,8 +499,6 @@ def _named(log: Logs, name: TableId) -> bool:
 
 def of_values(name: TableId, rows: pa.Table) -> Iterator[Supposition]:
     """Suppositions about the rows' values."""
-    from binlogkit.frames.schema import supposed_of
-
     for chunk in rows["values"].chunks:
         yield from supposed_of(name, chunk)
 

@@ -17,6 +17,7 @@ from binlogkit.frames.transactions import Transactions
 from binlogkit.log.index.choosing import ChosenReading
 from binlogkit.log.states.history import History
 from binlogkit.log.states.images.checks import ImageChecks
+from binlogkit.log.states.images.contradictions import Contradiction, unlogged
 from binlogkit.log.states.savepoints import Savepoints
 from binlogkit.log.viewing import view
 from binlogkit.rows.filters import Filters
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from binlogkit.events.gtid_set import GtidSet
     from binlogkit.log.states.bases.bases import Bases, Since
-    from binlogkit.log.states.images.contradictions import Contradiction
     from binlogkit.log.streams import Streams
     from binlogkit.rows.reading import Reading
     from binlogkit.rows.schema import Supposition, TableDefinition
@@ -185,8 +185,6 @@ class StateReading(RowSource):
         own: Sequence[pa.RecordBatch] | None = None,  # noqa: ARG002
     ) -> list[Contradiction]:
         """See :class:`RowSource`."""
-        from binlogkit.log.states.images.contradictions import unlogged
-
         return list(unlogged(self._log, self.images, gaps))
 
     def partial(self, name: TableId) -> int:

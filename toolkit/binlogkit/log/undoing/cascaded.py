@@ -8,17 +8,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from binlogkit.analyses.point_in_time.before import Before, Whole
+from binlogkit.analyses.point_in_time.chunk import PLACES
+from binlogkit.analyses.point_in_time.result import state_table
+from binlogkit.analyses.point_in_time.rows import Rows
+from binlogkit.analyses.undoing.cascaded_keys import Followed, UnknownChild, later_names
 from binlogkit.constants import TableId
-from binlogkit.frames.schema import table_of, with_key
+from binlogkit.frames.arrays import lists, one_array
+from binlogkit.frames.schema import common_types, table_of, with_key
 from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.schema import ForeignKey, TableDefinition
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from binlogkit.analyses.point_in_time.before import Whole
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.cascades import Cascaded
     from binlogkit.analyses.point_in_time.codes import Integers
@@ -55,9 +60,6 @@ class Children:
         truncated: Sequence[Mapping[str, Any]] = (),
         apart: Integers = _NONE,
     ) -> None:
-        from binlogkit.analyses.point_in_time.before import Before
-        from binlogkit.analyses.undoing.cascaded_keys import Followed, UnknownChild, later_names
-
         definitions = list(definitions)
         self.followed, self.boundaries = Followed(), list(boundaries)
         self.restored = set[int]()
@@ -155,8 +157,6 @@ def went_later(
 ) -> list[pa.RecordBatch]:
     """What foreign keys did to rows of these tables with some changes, without being logged, as
     changes of the tables."""
-    from binlogkit.analyses.undoing.cascaded_keys import later_names
-
     point, places = source.point(), _places(changes, ())
     later_name = later_names(source.boundaries)
     names = sorted(tables)
@@ -223,11 +223,6 @@ def _foreign(
 
 def _places(changes: Sequence[pa.RecordBatch], truncated: Sequence[Mapping[str, Any]]) -> pa.Table:
     """The places of all changes that removed or changed something, by ``seq``."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from binlogkit.frames.schema import common_types
-
     parts = [
         pa.Table.from_batches([batch.filter(batch["before"].is_valid()).select(_PLACE)])
         for batch in changes
@@ -242,8 +237,6 @@ def _places(changes: Sequence[pa.RecordBatch], truncated: Sequence[Mapping[str, 
 
 def _cascaded(done: Cascaded, places: pa.Table) -> list[pa.RecordBatch]:
     """Changes of a child's rows by cascades from changes with places, as changes of the child."""
-    import pyarrow as pa
-
     which = np.isin(done.seqs, np.asarray(places["seq"]))
     if not which.any():
         return []
@@ -263,10 +256,6 @@ def _changes(
 ) -> pa.RecordBatch:
     """Rows that were deleted or changed, as changes of a table; the states' ``seq`` give the
     places."""
-    import pyarrow as pa
-
-    from binlogkit.frames.arrays import one_array
-
     order = pa.array(np.argsort(np.asarray(before["seq"]), kind="stable"))
     sides = [rows.take(order) for rows in (before, after) if rows is not None]
     before, count = sides[0], before.num_rows
@@ -302,12 +291,6 @@ def _state(
     columns: Sequence[str] | None = None,
 ) -> pa.Table:
     """Rows (Rows.table) as a state of these columns, each with the ``seq`` of a change."""
-    import pyarrow as pa
-
-    from binlogkit.analyses.point_in_time.chunk import PLACES
-    from binlogkit.analyses.point_in_time.result import state_table
-    from binlogkit.analyses.point_in_time.rows import Rows
-
     made = Rows()
     made.fields = dict(fields)
     at = rows.schema.get_field_index(PLACES[0])
@@ -317,8 +300,6 @@ def _state(
 
 def _completed(batch: pa.RecordBatch, kept: Iterable[Whole]) -> list[pa.RecordBatch]:
     """A table's changes, with whole rows before them where those are known."""
-    import pyarrow as pa
-
     parts, names = [batch], [field.name for field in batch["before"].type]
     for whole in kept if batch.num_rows else ():
         if whole.name != table_of(batch) or set(names) != set(whole.fields):
@@ -343,10 +324,6 @@ def _completed(batch: pa.RecordBatch, kept: Iterable[Whole]) -> list[pa.RecordBa
 
 def _with_before(part: pa.RecordBatch, rows: pa.Table) -> pa.RecordBatch | None:
     """Changes with these rows before them; None if cells have no Arrow value."""
-    import pyarrow as pa
-
-    from binlogkit.frames.arrays import one_array
-
     values = one_array(rows["values"])
     image = part["before"]
     cells = one_array(rows["value_state"])
@@ -369,11 +346,6 @@ def _with_before(part: pa.RecordBatch, rows: pa.Table) -> pa.RecordBatch | None:
 def _raw(*sides: pa.Table) -> pa.Array:
     """Cells without an Arrow value, as in before images, and in after images of the same changes if
     these are given, too."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from binlogkit.frames.arrays import lists, one_array
-
     owners, parts = list[Any](), list[Any]()
     for image, rows in enumerate(sides):
         raw = one_array(rows["raw"])

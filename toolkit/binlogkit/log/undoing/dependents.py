@@ -6,20 +6,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from binlogkit.analyses._savepoints import undone_ranges
+from binlogkit.analyses.point_in_time.repeats import not_done
+from binlogkit.analyses.references import Reference, connected, references, renamed
+from binlogkit.analyses.undoing._later_ddl import with_columns
+from binlogkit.analyses.undoing.dependents.found import Dependences, dependences
+from binlogkit.analyses.undoing.dependents.gathered import BELOW, Gathered
+from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows, among, key_column
 from binlogkit.constants import TableId
 from binlogkit.frames.arrays import filtered
 from binlogkit.frames.schema import key_columns, table_of
+from binlogkit.log.undoing.cascaded import went_later
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.schema import TableDefinition
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.analyses.point_in_time.codes import Integers
-    from binlogkit.analyses.references import Reference
-    from binlogkit.analyses.undoing.dependents.found import Dependences
-    from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows
     from binlogkit.log.undoing.source import UndoSource
 
 _INNODB = "INNODB"
@@ -58,9 +63,6 @@ class Others:
     ) -> Dependences:
         """What depends on the changes. The changes have whole rows as far as known and may include
         unlogged ones (``went``). ``stay``: by ``seq``, those that are not undone."""
-
-        from binlogkit.analyses.undoing.dependents.found import Dependences, dependences
-        from binlogkit.analyses.undoing.dependents.gathered import Gathered
 
         below = {id(batch) for batch in went}
         own = [batch for batch in chosen if batch.num_rows and id(batch) not in below]
@@ -115,8 +117,6 @@ class Others:
     def below(self, overwritten: Integers | None, chosen: Sequence[pa.RecordBatch]) -> bool:
         """Add what foreign keys did to the rows of some chosen changes (None: of all) with other
         changes, without being logged; whether there is any that was not there."""
-        from binlogkit.log.undoing.cascaded import went_later
-
         children = {key.child for key in self._keys() if self._struck and key.cascades}
         own = [(batch, np.asarray(batch["seq"])) for batch in chosen if batch.num_rows]
         tables = {
@@ -133,9 +133,6 @@ class Others:
 
     def changes(self, seqs: Integers) -> list[pa.RecordBatch]:
         """Some of the other changes, as they were read."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         wanted = pa.array(seqs, pa.int64())
         found = [batch.filter(pc.is_in(batch["seq"], wanted)) for batch in self._read or ()]
         return [batch for batch in found if batch.num_rows]
@@ -158,8 +155,6 @@ class Others:
 
     def _keys(self) -> list[Reference]:
         """The foreign keys that existed at any time, under all names of their tables."""
-        from binlogkit.analyses.references import references, renamed
-
         last = {(d.db, d.table): d for d in self._definitions}
         found = [*references(last.values())]
         for older in self._definitions:
@@ -188,8 +183,6 @@ class Others:
         Only tables in which nothing but a row's own changes can depend on them: one key of one
         column, in no foreign key.
         """
-        from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows, key_column
-
         if self._whole:
             return {}
         joined = {name for key in keys for name in (key.child, key.parent)}
@@ -216,8 +209,6 @@ class Others:
         self, keys: Iterable[Reference], changes: Sequence[pa.RecordBatch]
     ) -> set[TableId]:
         """The tables of changes, under all their names, and those that foreign keys connect."""
-        from binlogkit.analyses.references import connected
-
         pairs = [(key.child, key.parent) for key in keys]
         pairs += [(b.name, b.new_name) for b in self._renames if b.new_name]
         return connected((table_of(batch) for batch in changes if batch.num_rows), pairs)
@@ -225,11 +216,6 @@ class Others:
     def _counted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The changes that were committed, not undone by ROLLBACK TO SAVEPOINT, and are not in
         the log once more."""
-        import pyarrow.compute as pc
-
-        from binlogkit.analyses._savepoints import undone_ranges
-        from binlogkit.analyses.point_in_time.repeats import not_done
-
         transactions, statements = self._source.transactions, self._source.statements
         ended = transactions.filter(pc.not_equal(transactions["outcome"], "committed"))["tx"]
         if len(ended):
@@ -237,18 +223,10 @@ class Others:
         return filtered(batch, ~not_done(undone_ranges(statements))(batch))
 
     def _marked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        import pyarrow as pa
-
-        from binlogkit.analyses.undoing.dependents.gathered import BELOW
-
         return batch.append_column(BELOW, pa.array(np.ones(batch.num_rows, bool)))
 
     def _named(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The changes of a table under its last name, and those of its columns."""
-        import pyarrow as pa
-
-        from binlogkit.analyses.undoing._later_ddl import with_columns
-
         name = table_of(batch)
         seq = np.asarray(batch["seq"])
         cuts = sorted({b.seq for b in (*self._renames, *self._columns)})
@@ -324,10 +302,6 @@ def _by_table(wanted: Filters) -> bool:
 
 def _without(batch: pa.RecordBatch, seqs: Integers) -> pa.RecordBatch:
     """The changes without some; ``seqs`` is sorted."""
-    import pyarrow as pa
-
-    from binlogkit.analyses.undoing.dependents.touched_rows import among
-
     if not len(seqs):
         return batch
     return batch.filter(pa.array(~among(np.asarray(batch["seq"]), seqs)))

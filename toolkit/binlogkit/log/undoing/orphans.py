@@ -12,18 +12,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
+from binlogkit.analyses.undoing._later_ddl import LaterDDL
+from binlogkit.analyses.undoing.unchecked import Before, Values, came, values_of
 from binlogkit.constants import TableId
 from binlogkit.frames.schema import table_of
 from binlogkit.log.states.point import Point
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.references import Reference
-    from binlogkit.analyses.undoing.unchecked import Before, Values
     from binlogkit.log.states.forwards import States
     from binlogkit.log.undoing.source import UndoSource
     from binlogkit.rows.schema import TableDefinition
@@ -45,9 +45,6 @@ def rows_before(
     ``keys``: with the names that tables and columns have in the end; ``boundaries``: all, by which
     they had others.
     """
-    from binlogkit.analyses.undoing._later_ddl import LaterDDL
-    from binlogkit.analyses.undoing.unchecked import Before, came
-
     goes, comes = dict[_Place, int](), dict[_Place, int]()
     later = LaterDDL(boundaries)
     for batch in (part for one in changes for part, _ in later.parts(one)):
@@ -65,8 +62,6 @@ def rows_before(
 
 def _places(batch: pa.RecordBatch, rows: Any) -> dict[_Place, int]:
     """The places of some changes, each with its number in the log (``seq``)."""
-    import pyarrow as pa
-
     some = batch.filter(pa.array(rows, pa.bool_()))
     names = ("file", "pos", "seq")
     return {(f, p): seq for f, p, seq in zip(*(some[n].to_pylist() for n in names), strict=True)}
@@ -87,8 +82,6 @@ class _Rows:
         sides: Mapping[Reference, tuple[TableId, Sequence[str]]],
     ) -> Values:
         """The values of one side of foreign keys before the events at the places."""
-        from binlogkit.analyses.undoing.unchecked import values_of
-
         if not 0 < len(places) <= _PLACES:
             return lambda *_: None
         self._points |= {place: self._source.point(place) for place in sorted(places)}

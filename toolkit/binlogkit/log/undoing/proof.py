@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.undoing.expected_rows import DIFFERENCES, Row
 from binlogkit.constants import TableId
 from binlogkit.errors import printable
+from binlogkit.frames.fields.field import to_table
+from binlogkit.frames.natural import natural
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-
-    from binlogkit.analyses.undoing.expected_rows import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,6 @@ class Proof:
 
         ``between``: which comparison; all by default.
         """
-        from binlogkit.analyses.undoing.expected_rows import DIFFERENCES
-        from binlogkit.frames.fields.field import to_table
-
         texts = [
             {
                 name: json.dumps(value, ensure_ascii=False)
@@ -100,9 +98,6 @@ class Proof:
 
     def frame(self, *between: str) -> pd.DataFrame:
         """The same as pandas."""
-        from binlogkit.analyses.undoing.expected_rows import DIFFERENCES
-        from binlogkit.frames.natural import natural
-
         return natural(self.differences(*between), DIFFERENCES)
 
     def record(self) -> dict[str, Any]:

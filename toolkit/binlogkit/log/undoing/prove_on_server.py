@@ -10,9 +10,21 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
+from binlogkit.analyses.references import references
+from binlogkit.analyses.undoing.expected_rows import (
+    Reversed,
+    Row,
+    Texts,
+    difference,
+    differing,
+    paired,
+)
 from binlogkit.constants import TableId
 from binlogkit.errors import ServerError, printable
+from binlogkit.frames.generic import state_rows
+from binlogkit.frames.snapshots.server import ServerTables
 from binlogkit.log.states.table_states import TableStates
 from binlogkit.log.undoing.proof import Proof, ProvedTable
 from binlogkit.log.undoing.relay_log import Played, Range, definers, write_relay_log
@@ -25,7 +37,6 @@ from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 from binlogkit.sources.server.disposable import NotPlayedError, Provider, Stage
 
 if TYPE_CHECKING:
-    from binlogkit.analyses.undoing.expected_rows import Reversed, Row, Texts
     from binlogkit.analyses.undoing.plans import Plans
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
@@ -44,9 +55,6 @@ def prove(
     log: Streams, plans: Plans, script: Sequence[str], version: str, provider: Provider | None
 ) -> Proof:
     """See :meth:`binlogkit.log.undoing.log_plans.Undo.prove`; ``version``: the log's."""
-    from binlogkit.analyses.references import references
-    from binlogkit.analyses.undoing.expected_rows import Reversed
-
     with closing(Stage(version, provider)) as stage:
         played = _play(log, version, stage, ())
         before, definitions = _tables(stage)
@@ -143,14 +151,10 @@ class _Trial:
         self.hold_against_images(images, carried)
 
     def _differing(self, tables: Mapping[TableId, Texts], name: TableId) -> list[Pair]:
-        from binlogkit.analyses.undoing.expected_rows import differing
-
         one, other = (rows.get(name, Counter()) for rows in (tables, self._after))
         return list(differing(one, other, self.keys[name]))
 
     def _tell(self, between: str, name: TableId, pairs: Sequence[Pair]) -> None:
-        from binlogkit.analyses.undoing.expected_rows import difference
-
         key = self.keys.get(name, ())
         self.found += [difference(between, name, key, pair) for pair in pairs]
 
@@ -197,11 +201,6 @@ def _notes(played: Played, log_version: str, server: str) -> Iterator[str]:
 
 def _tables(stage: Stage) -> tuple[dict[TableId, Texts], dict[TableId, TableDefinition]]:
     """The rows of the server's tables, and these."""
-    import pyarrow as pa
-
-    from binlogkit.frames.generic import state_rows
-    from binlogkit.frames.snapshots.server import ServerTables
-
     rows = dict[TableId, "Texts"]()
     with ServerTables(stage.settings, lock="held") as found:
         for name in found.definitions:
@@ -218,8 +217,6 @@ def _unlike_the_log(
     log: Streams, tables: Mapping[TableId, Texts]
 ) -> Iterator[tuple[TableId, list[Pair] | None]]:
     """For each table of the log's states where the server differs; None: not determined."""
-    from binlogkit.analyses.undoing.expected_rows import paired
-
     for state in TableStates(log, None):
         if not state.rows_determined:
             yield state.table, None

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.analyses.undoing.dependents.chains import KINDS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.undoing.dependents.found import Dependences
 
@@ -29,8 +28,6 @@ _DONE = {
 def chosen(changes: Sequence[pa.RecordBatch]) -> tuple[str, ...]:
     """Which transactions and connections made the changes, in sentences; if few, with their
     counts."""
-    import pyarrow as pa
-
     names = ["tx", "gtid", "thread_id"]
     parts = [pa.Table.from_batches([batch.select(names)]) for batch in changes]
     if not sum(part.num_rows for part in parts):

@@ -7,22 +7,29 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.point_in_time import read_boundaries
+from binlogkit.analyses.point_in_time.repeats import once
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
+from binlogkit.frames.statements import Boundaries, Statements
+from binlogkit.frames.transactions import Transactions
 from binlogkit.log.states.forwards import States
 from binlogkit.log.states.point import Point, TableArgs
 from binlogkit.log.states.reading import StateReading, among_events
+from binlogkit.log.streams import Streams
 from binlogkit.rows.filters import Filters, TableName, written_table_name
 from binlogkit.rows.window import SEQ_SHIFT
+from binlogkit.sources.log_format import version_tuple
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.codes import Flags, Integers
     from binlogkit.log.states.places import Logs
-    from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
     from binlogkit.rows.soundness import Gap
 
@@ -109,14 +116,6 @@ class LogSource(UndoSource):
     :meth:`states`."""
 
     def __init__(self, log: Streams, wanted: Filters, *, by_transaction: bool) -> None:
-        import numpy as np
-
-        from binlogkit.analyses.point_in_time import read_boundaries
-        from binlogkit.analyses.point_in_time.repeats import once
-        from binlogkit.frames.statements import Boundaries, Statements
-        from binlogkit.frames.transactions import Transactions
-        from binlogkit.sources.log_format import version_tuple
-
         self.logs = self._log = self.log = log
         self.asked, self.by_transaction = wanted, by_transaction
         of_sources = Filters(sources=wanted.sources)
@@ -156,9 +155,6 @@ class LogSource(UndoSource):
 
     def of_tables(self, tables: Collection[TableId] | None) -> Iterator[pa.RecordBatch]:
         """See :class:`UndoSource`."""
-        from binlogkit.analyses.point_in_time.repeats import once
-        from binlogkit.log.streams import Streams
-
         names = () if tables is None else tuple(TableName(*name) for name in sorted(tables))
         again = Streams(self._log.carriers, self._log.options)
         filters = Filters(sources=self.wanted.sources, tables=names)
@@ -179,9 +175,6 @@ class LogSource(UndoSource):
 
 def _touched(log: Streams, wanted: Filters) -> pa.Array:
     """The numbers of the transactions of wanted changes, also of those that no event holds."""
-    from binlogkit.analyses.point_in_time import read_boundaries
-    from binlogkit.frames.statements import Boundaries
-
     boundaries = Boundaries(wanted)
     batches = log.read_batches(log.reading(), wanted, views=(boundaries.take,))
     found = {tx for batch in batches for tx in batch.batch["tx"].unique().to_pylist()}
@@ -191,8 +184,6 @@ def _touched(log: Streams, wanted: Filters) -> pa.Array:
 
 def _those(changes: Any, whole: pa.Array | None) -> Any:
     """The changes, or boundaries, of some transactions; of all for None."""
-    import pyarrow.compute as pc
-
     return changes if whole is None else changes.filter(pc.is_in(changes["tx"], whole))
 
 
@@ -204,9 +195,6 @@ def transactions_of(
 ) -> pa.Array:
     """The numbers of the transactions of wanted changes (``changed``), also of those that no event
     holds. UsageError: some stand in no transaction."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     found = {tx for tx in changed if tx is not None}
     if None in changed:
         raise UsageError("some of the changes stand in no transaction: by_transaction has none")

@@ -8,12 +8,23 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.references import Reference, keys_alone, references, still_there
+from binlogkit.analyses.undoing.blocked import MODES, NONE, Blocked, refused_along, staying
+from binlogkit.analyses.undoing.dependents.found import Dependences
+from binlogkit.analyses.undoing.plans import Piece, Plans
+from binlogkit.analyses.undoing.undo import pieces
+from binlogkit.analyses.undoing.unique_since import broken, unique_since
 from binlogkit.constants import TableId
 from binlogkit.errors import GapError, UsageError, printable
 from binlogkit.frames.schema import table_of
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.undoing.cascaded import Children, written_below
 from binlogkit.log.undoing.dependents import Others
+from binlogkit.log.undoing.log_plans import LogPlans, Undo
 from binlogkit.log.undoing.orphans import rows_before, rows_now
 from binlogkit.log.undoing.sentences import chosen, definition_lines, dependent
 from binlogkit.log.undoing.source import UndoSource, unlogged_changes
@@ -22,15 +33,9 @@ from binlogkit.rows.soundness import Gap
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.codes import Flags, Integers
-    from binlogkit.analyses.references import Reference
-    from binlogkit.analyses.undoing.dependents.found import Dependences
-    from binlogkit.analyses.undoing.plans import Piece
     from binlogkit.analyses.undoing.unchecked import Before
-    from binlogkit.log.undoing.log_plans import LogPlans, Undo
     from binlogkit.rows.schema import TableDefinition
 
 NOT_CHOSEN = "no change was chosen: none passes all of the filters"
@@ -73,8 +78,6 @@ class Selection:
     """What is made of the chosen changes of a ``source``; ``newest``: the server version."""
 
     def __init__(self, source: UndoSource) -> None:
-        from binlogkit.analyses.references import keys_alone, references
-
         self.source = source
         self._alone = keys_alone(source.boundaries)
         self._references = references([*self._alone, *source.left])
@@ -83,8 +86,6 @@ class Selection:
 
     def references_of(self, tables: set[tuple[str, str]]) -> tuple[Reference, ...]:
         """The foreign keys from and to tables, between tables that are still there."""
-        from binlogkit.analyses.references import still_there
-
         there = still_there(self.source.boundaries)
         pairs = ((key, {key.child, key.parent}) for key in self._references)
         return tuple(k for k, both in pairs if both & tables and all(map(there, both)))
@@ -114,16 +115,11 @@ class Selection:
         """Which changes, by ``seq``, the server made without comparing each row's references:
         with foreign_key_checks off, and what emptied tables, whose rows may refer to one another.
         """
-        import numpy as np
-
         found = np.fromiter(emptied, np.int64)
         return lambda seqs: self.source.unchecked(seqs) | np.isin(seqs, found)
 
     def again(self) -> LogPlans:
         """Plans that make the changes again."""
-        from binlogkit.analyses.undoing.undo import pieces
-        from binlogkit.log.undoing.log_plans import LogPlans
-
         source = self.source
         refused = unlogged_changes(source.happened, source.wanted, source.boundaries)
         made = pieces(
@@ -141,14 +137,6 @@ class Selection:
         ``mode``: what to do if others depend on them; ``made_again``: dropped tables that exist
         again, without rows.
         """
-        import numpy as np
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        from binlogkit.analyses.undoing.blocked import MODES, NONE, refused_along, staying
-        from binlogkit.analyses.undoing.unique_since import broken, unique_since
-        from binlogkit.log.undoing.log_plans import Undo
-
         if mode not in MODES:
             raise UsageError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
         source, wanted, events = self.source, self.source.wanted, self.source.boundaries
@@ -222,8 +210,6 @@ class Selection:
         ``gone``: by ``seq`` what removed rows; ``emptied``: what of it is undone; ``apart``: see
         :meth:`.Followed.of`.
         """
-        from binlogkit.analyses.undoing.undo import pieces
-
         source, events, cascade = self.source, self.source.boundaries, self.newest < CASCADES_LOGGED
         children = Children(
             source, changes, definitions, cascade=cascade,
@@ -260,12 +246,6 @@ class Selection:
         ``found``: what depends on the changes if all are undone; ``make``: makes their plans;
         ``refused``: what else has no plan.
         """
-        import numpy as np
-
-        from binlogkit.analyses.undoing.blocked import NONE, Blocked, staying
-        from binlogkit.analyses.undoing.dependents.found import Dependences
-        from binlogkit.analyses.undoing.plans import Plans
-
         merge = mode == "merge"
         if merge and others.below(None, self.source.changes):
             found = others.dependences(children.changes, children.unlogged)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
-from binlogkit.analyses._frames import carried, from_arrow
+from binlogkit.analyses._frames import from_arrow
 from binlogkit.analyses._tasks import Batches
 from binlogkit.frames.activity import Activity
+from binlogkit.frames.arrow_types import carried_schema
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.spark.landing.activity import (
     counted_of,
@@ -74,7 +75,7 @@ def _none() -> pa.Table:
 
 def _schema() -> pa.Schema:
     """Of changes as Spark carries them, with their places."""
-    return carried(with_places(_none(), {}).schema)
+    return carried_schema(with_places(_none(), {}).schema)
 
 
 def _sums() -> pa.Table:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import pyarrow.compute as pc
 
 from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.constants import TableId
@@ -18,6 +19,7 @@ from binlogkit.errors import InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.transaction_facts import GTID, gtid_array
 from binlogkit.log.states.history import TableFacts
+from binlogkit.log.states.places import among, ended
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.series import split_name
@@ -253,8 +255,6 @@ def _next_name(log: Streams) -> str | None:
 
 def _prepared_before(counts: Callable[[int], bool], transactions: pa.Table) -> Iterator[str]:
     """XA transactions that the logs commit and that were prepared before them."""
-    import pyarrow.compute as pc
-
     names = ["tx", "file", "pos", "xa", "outcome", "rows", "resolved_file", "resolved_pos"]
     which = pc.or_(transactions["xa"].is_valid(), transactions["resolved_file"].is_valid())
     rows = transactions.select(names).filter(which).to_pylist()
@@ -305,8 +305,6 @@ def check_order(
     """UsageError: the base holds changes that come after the point."""
     if until is None:
         return
-    from binlogkit.log.states.places import among, ended
-
     held = ended(transactions) & among(transactions, since.numbers)
     if (held & ~among(transactions, counted)).any():
         raise UsageError("the base is newer than the point")

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.arrow_types import column_field
+from binlogkit.frames.snapshots.reading import read_snapshots
+from binlogkit.frames.snapshots.server import ServerTables
+from binlogkit.frames.snapshots.snapshot import Snapshot
 from binlogkit.log.states.bases.bases import Bases
 from binlogkit.log.states.table_state import TableState
 from binlogkit.log.streams import Streams, viewed
+from binlogkit.rows.defined import column_of
 from binlogkit.rows.filter_args import place
 from binlogkit.rows.filters import parse_table_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from binlogkit.frames.snapshots.snapshot import Snapshot
 
 
 def bases_of(
@@ -56,9 +59,6 @@ def _read(
     tables: Sequence[str],
     wanted: Collection[TableId | str] | None,
 ) -> list[Snapshot]:
-    from binlogkit.frames.snapshots.reading import read_snapshots
-    from binlogkit.frames.snapshots.snapshot import Snapshot
-
     if isinstance(base, Snapshot):
         return [base]
     if isinstance(base, TableState):
@@ -77,8 +77,6 @@ def _of_server(
     at: tuple[str | None, int | None, GtidSet | None],
     wanted: Collection[TableId | str] | None,
 ) -> Snapshot:
-    from binlogkit.frames.snapshots.server import ServerTables
-
     if any(part is not None for part in at):
         raise UsageError("a server says itself where its tables are in its logs")
 
@@ -91,9 +89,6 @@ def _of_server(
 
 def _columns(log: Streams, tables: Sequence[str]) -> tuple[TableId, list[pa.Field]]:
     """The one wanted table, and its columns: from --schema, else from table maps."""
-    from binlogkit.frames.arrow_types import column_field
-    from binlogkit.rows.defined import column_of
-
     if len(tables) != 1:
         raise UsageError("a base in CSV or JSON lines is of one table: ask for one")
     wanted = parse_table_name(tables[0])

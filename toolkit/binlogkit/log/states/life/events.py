@@ -6,6 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from binlogkit.analyses.point_in_time.batches import pieces
+from binlogkit.analyses.point_in_time.defaults import with_defaults
+from binlogkit.frames.records import struct_records
+
 if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.log.states.life.reading import KeptChanges
@@ -45,10 +49,6 @@ def changes_in(
     kept: KeptChanges, definitions: list[tuple[int, TableDefinition | None]]
 ) -> Iterator[tuple[int, dict[str, Any], str | None, str | None, list[str]]]:
     """Changes as records, with their places, keys, and the table's columns."""
-    from binlogkit.analyses.point_in_time.batches import pieces
-    from binlogkit.analyses.point_in_time.defaults import with_defaults
-    from binlogkit.frames.records import struct_records
-
     start = 0
     for seq, piece in pieces(kept.batch, [seq for seq, _ in definitions]):
         definition = [found for since, found in definitions if since < seq][-1]

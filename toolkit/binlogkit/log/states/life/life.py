@@ -8,16 +8,29 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from binlogkit.analyses.point_in_time.findings import StateFinding
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from binlogkit.analyses.point_in_time.boundary import Boundary, parents
+from binlogkit.analyses.point_in_time.counting import Counting
+from binlogkit.analyses.point_in_time.findings import StateFinding, StateFindings
+from binlogkit.analyses.point_in_time.identity import Identity, last_name
+from binlogkit.analyses.point_in_time.lives import Lives, Step, in_order
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
+from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.rows import LIFE
+from binlogkit.frames.key_texts import values_of
+from binlogkit.frames.natural import natural
 from binlogkit.log.filter_warnings import UNKNOWN_TABLE, others
 from binlogkit.log.states.doubts import doubt, doubts_of, noted, of_gaps, with_more
 from binlogkit.log.states.forwards import full_name, transactional_of
 from binlogkit.log.states.gaps import assumed
 from binlogkit.log.states.images.contradictions import Contradiction
 from binlogkit.log.states.life.events import FROM_BATCH, changes_in, doubtful, written
+from binlogkit.log.states.life.reading import Candidates, KeptChanges
 from binlogkit.log.states.point import TableArgs
+from binlogkit.log.states.reading import RowSource, StateReading
 from binlogkit.overview import Overview, Overviewed, yes_or_no
 from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import TableName, written_table_name
@@ -25,15 +38,9 @@ from binlogkit.sources.log_format import CASCADES_LOGGED
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
-    from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.codes import Integers
-    from binlogkit.analyses.point_in_time.identity import Identity
-    from binlogkit.analyses.point_in_time.lives import Lives, Step
-    from binlogkit.log.states.life.reading import Candidates, KeptChanges
     from binlogkit.log.states.places import Logs
-    from binlogkit.log.states.reading import RowSource
     from binlogkit.log.streams import Streams
     from binlogkit.rows.schema import TableDefinition
 
@@ -98,9 +105,6 @@ class RowLife(Overviewed):
 
     def frame(self) -> pd.DataFrame:
         """The events as pandas, ``before`` and ``after`` as JSON text."""
-        from binlogkit.frames.fields.rows import LIFE
-        from binlogkit.frames.natural import natural
-
         return natural(self.rows, LIFE)
 
 
@@ -108,8 +112,6 @@ def life_of(
     log: Streams, table: str, value: Any, key_columns: Sequence[str] | None, how: TableArgs
 ) -> RowLife:
     """See :meth:`Log.life`."""
-    from binlogkit.log.states.reading import StateReading
-
     check_key(key_columns)
     reading = StateReading(log, [table], frozenset(texts("source", how.get("source"))))
     return Looking(log, reading, table, value, key_columns, how.get("transactional")).life()
@@ -146,17 +148,6 @@ class Looking:
 
     def life(self) -> RowLife:
         """The answer."""
-        import pyarrow as pa
-
-        from binlogkit.analyses.point_in_time.boundary import parents
-        from binlogkit.analyses.point_in_time.counting import Counting
-        from binlogkit.analyses.point_in_time.findings import StateFindings
-        from binlogkit.analyses.point_in_time.identity import Identity, last_name
-        from binlogkit.analyses.point_in_time.lives import Lives
-        from binlogkit.frames.fields.field import arrow_schema
-        from binlogkit.frames.fields.rows import LIFE
-        from binlogkit.frames.key_texts import values_of
-
         reading, findings = self._reading, StateFindings()
         history = reading.history
         ended = Counting(reading.transactions, None)
@@ -252,8 +243,6 @@ class Looking:
     def _story(
         self, lives: Lives, found: list[KeptChanges], identity: Identity, happened: list[Boundary]
     ) -> list[dict[str, Any]]:
-        from binlogkit.analyses.point_in_time.lives import in_order
-
         by_seq = {row["seq"]: row for row in self._reading.happened().to_pylist()}
         mine = [b for b in happened if identity.happens(b)]
         changes: list[Step] = [
@@ -278,8 +267,6 @@ class Looking:
 
     def _statement(self, boundary: dict[str, Any]) -> dict[str, Any]:
         """The record of what happened to the table."""
-        import pyarrow.compute as pc
-
         of = self._reading.transactions
         one = of.filter(pc.equal(of["tx"], -1 if boundary["tx"] is None else boundary["tx"]))
         rows = one.select(_OF_TRANSACTION).to_pylist()
