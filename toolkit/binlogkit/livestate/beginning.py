@@ -21,6 +21,7 @@ import pyarrow as pa
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, LostConnectionError, UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.snapshots.server import ServerTables
 from binlogkit.livestate.states import no_rows
 from binlogkit.livestate.tables import Base, too_large
 from binlogkit.log import Log, open_log
@@ -28,6 +29,8 @@ from binlogkit.log.follow_folder import follow_folder
 from binlogkit.log.server.follow_servers import follow
 from binlogkit.log.server.one_server import ServerFollowing
 from binlogkit.log.server.several_servers import FollowingSeveral
+from binlogkit.log.states.bases.given import bases_of
+from binlogkit.log.streams import Streams
 from binlogkit.log.transactions_as_written import Following
 from binlogkit.rows.filters import parse_table_name, written_table_name
 from binlogkit.rows.resolve import key_of
@@ -93,7 +96,6 @@ def begin(source: Any, tables: Iterable[str], how: How) -> Beginning:
 
 def _of_server(servers: Servers, names: list[TableName], how: How) -> Beginning:
     """With a snapshot that is taken now."""
-    from binlogkit.frames.snapshots.server import ServerTables
 
     def wanted(name: TableId) -> bool:
         return any(one(*name) for one in names)
@@ -171,9 +173,6 @@ def _in_chunks(servers: Servers, names: list[TableName], how: How) -> Beginning:
 
 def _with_base(source: Any, names: list[TableName], how: How) -> Beginning:
     """With snapshots that are there already: files of states, a dump, a checkpoint."""
-    from binlogkit.log.states.bases.given import bases_of
-    from binlogkit.log.streams import Streams
-
     log = None if is_server(source) else _opened(source)
     asked = [".".join(filter(None, (n.db, n.table))) for n in names]
     base = os.fspath(how.base) if isinstance(how.base, Path) else how.base

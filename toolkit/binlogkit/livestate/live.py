@@ -21,8 +21,9 @@ from binlogkit.livestate.history import At, Moments
 from binlogkit.livestate.moment import Moment
 from binlogkit.livestate.queries import Queries
 from binlogkit.livestate.query import Answer, KeptQuery
-from binlogkit.livestate.states import is_written
+from binlogkit.livestate.states import is_written, reasons, state_of, write_folder
 from binlogkit.livestate.tables import LiveTables
+from binlogkit.livestate.views.view import View, ViewChange
 from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filter_args import texts
 from binlogkit.rows.filters import parse_table_name, written_table_name
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from binlogkit.errors import LostConnectionError
-    from binlogkit.livestate.views.view import ViewChange
     from binlogkit.log.transactions_as_written import Step
     from binlogkit.rows.soundness import Gap
     from binlogkit.sources.server.resume import Stop
@@ -338,8 +338,6 @@ class Live:
         """A table as of the moment, with how far it is determined; ``at``: as of one of
         :attr:`moments`, or of its GTID set or place. Errors: UsageError, UndeterminedError (the
         table is not there then, or ``at`` is no moment that is kept)."""
-        from binlogkit.livestate.states import state_of
-
         with self.holding() as moment:
             name = self._name(table)
             if at is None:
@@ -358,14 +356,10 @@ class Live:
 
     def soundness(self, table: str) -> list[str]:
         """Why a table's rows are not certain, a sentence each; none where they are."""
-        from binlogkit.livestate.states import reasons
-
         return reasons(self.state(table))
 
     def __getitem__(self, table: str) -> pd.DataFrame:
         """A table's rows as pandas. UndeterminedError: what was read does not determine them."""
-        from binlogkit.livestate.states import reasons
-
         state = self.state(table)
         doubts = reasons(state)
         if doubts:
@@ -399,8 +393,6 @@ class Live:
         a change, or at each step for whoever listens for changes. Whatever could differ from the
         server's answer is refused (docs/live.md). Errors: UsageError (why), UndeterminedError.
         """
-        from binlogkit.livestate.views.view import View
-
         with self.holding() as moment:
             view = View(name or f"query {len(self._queries) + 1}", sql, on_change, recompute)
             self._queries.add(view, moment, self._missing)
@@ -420,8 +412,6 @@ class Live:
     def sql(self, sql: str) -> Answer:
         """A query's answer as of the moment, calculated once from all rows, by the rules of
         :meth:`register` with ``recompute``. Errors: UsageError, UndeterminedError."""
-        from binlogkit.livestate.views.view import View
-
         with self.holding() as moment:
             view = View("", sql, None, recompute=True)
             self._queries.begin(view, moment, self._missing)
@@ -437,8 +427,6 @@ class Live:
         What is prepared by XA and not decided is not in its GTID set, so that it comes again;
         without GTIDs there must be none. Errors: UsageError, UndeterminedError, WriteError.
         """
-        from binlogkit.livestate.states import write_folder
-
         tables = self._tables
         with self.holding() as moment:
             shown = list(tables.shown())
@@ -466,8 +454,6 @@ class Live:
 
     def _sound(self, names: Iterable[TableId]) -> list[TableState]:
         """Tables as of the moment. UndeterminedError: what was read does not determine one."""
-        from binlogkit.livestate.states import reasons, state_of
-
         found = []
         for name in names:
             shown = self._tables.show(name, self._missing(name))

@@ -15,9 +15,14 @@ from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumb
 from binlogkit.constants import TableId
 from binlogkit.errors import WriteError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.arrow_types import column_field
+from binlogkit.frames.snapshots.values import Columns
 from binlogkit.log.server.snapshot import file_name
+from binlogkit.log.states.assembled import assembled
+from binlogkit.log.states.doubts import doubt
 from binlogkit.log.states.gaps import Reach
 from binlogkit.log.states.table_state import TableState
+from binlogkit.rows.defined import column_of
 
 if TYPE_CHECKING:
     from binlogkit.livestate.moment import Moment
@@ -29,9 +34,6 @@ _PARTIAL, _OLD = ".partial", ".old"
 
 def state_of(name: TableId, shown: Shown, moment: Moment, assumes: tuple[str, ...]) -> TableState:
     """A table's rows as of a moment."""
-    from binlogkit.log.states.assembled import assembled
-    from binlogkit.log.states.doubts import doubt
-
     definition, doubts, rows, key = shown.definition, shown.doubts, shown.rows, shown.key
     columns = None if definition is None else tuple(column.name for column in definition.columns)
     wanted = None if columns is None else [c for c in columns if c in rows.fields]
@@ -61,10 +63,6 @@ def state_of(name: TableId, shown: Shown, moment: Moment, assumes: tuple[str, ..
 
 def no_rows(definition: TableDefinition) -> pa.Table:
     """The rows of a table that has none, in a state's form."""
-    from binlogkit.frames.arrow_types import column_field
-    from binlogkit.frames.snapshots.values import Columns
-    from binlogkit.rows.defined import column_of
-
     return Columns([column_field(column_of(c)) for c in definition.columns]).table([])
 
 

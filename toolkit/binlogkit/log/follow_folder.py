@@ -17,12 +17,12 @@ from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.carrier import up_to
 from binlogkit.sources.carriers.coming import ComingLogs, growing_carrier
 from binlogkit.sources.growing import FolderLog
+from binlogkit.sources.server.resume import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from binlogkit.log.streams import Streams
-    from binlogkit.sources.server.resume import Stop
 
 _START = 4  # of a log's first event
 
@@ -41,8 +41,6 @@ def follow_folder(
     ``at``: ``FILE:POS`` or both, at a transaction's end; what comes before is read for table
     definitions only; ``wait``, ``stop``: as :func:`binlogkit.follow`. Errors: UsageError.
     """
-    from binlogkit.sources.server.resume import Stop
-
     if at is not None and gtid_set is not None:
         raise UsageError("logs are followed from a place or by GTIDs, not both")
     stop = Stop() if stop is None else stop

@@ -16,10 +16,22 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 import numpy as np
+import pyarrow as pa
 
 from binlogkit.constants import BINLOG_MAGIC
 from binlogkit.errors import DamageError, LimitError, LostConnectionError, UsageError
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.fields.rows import ROW
+from binlogkit.frames.generic import generic_rows
+from binlogkit.frames.records import records_of
+from binlogkit.frames.row_batches import Batches, RowChanges
+from binlogkit.frames.row_counts import RowCounts
+from binlogkit.frames.share_decoding import SHARE_MOST_SORTED, Workers
+from binlogkit.frames.statements import Boundaries, Record, Statements
+from binlogkit.frames.tables import generic_schema
+from binlogkit.frames.transaction_facts import COMMIT, GTID, gtid_array
+from binlogkit.frames.transactions import Transactions
+from binlogkit.log.states.restarts import starts
 from binlogkit.log.streams import Batch
 from binlogkit.rows.filter_args import RowFilterArgs
 from binlogkit.rows.filters import Filters
@@ -33,11 +45,6 @@ from binlogkit.rows.transactions import Outcome
 from binlogkit.rows.window import SEQ_SHIFT
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from binlogkit.frames.row_batches import Batches
-    from binlogkit.frames.statements import Record
-    from binlogkit.frames.transactions import Transactions
     from binlogkit.rows.ddl import TableChange
     from binlogkit.rows.window import Window
     from binlogkit.sources.carriers.coming import ComingLogs
@@ -166,11 +173,6 @@ class Stepped(ABC):
     ) -> Iterator[dict[str, Any]]:
         """One dict per row change in log order, as ``rows --format jsonl``, each transaction's
         after its end. Errors: as :meth:`steps`, UsageError."""
-        from binlogkit.frames.fields.rows import ROW
-        from binlogkit.frames.generic import generic_rows
-        from binlogkit.frames.records import records_of
-        from binlogkit.frames.tables import generic_schema
-
         schema = generic_schema()
         for step in self.steps(Filters.build(table=table, **filters)):
             batches = (one.batch for one in step.batches)
@@ -258,12 +260,6 @@ class _Steps:
     """A reading's windows as steps."""
 
     def __init__(self, owner: Following, asked: Asked) -> None:
-        from binlogkit.frames.row_batches import RowChanges
-        from binlogkit.frames.row_counts import RowCounts
-        from binlogkit.frames.share_decoding import SHARE_MOST_SORTED, Workers
-        from binlogkit.frames.statements import Boundaries, Statements
-        from binlogkit.frames.transactions import Transactions
-
         self._owner, self._wanted, self._heard = owner, asked.wanted, asked.heard
         self._together, self._most = asked.together, asked.most
         self._bytes = self._whole = 0  # of the step's changes, and of whole transactions
@@ -320,8 +316,6 @@ class _Steps:
 
     def _leave(self, stays: Callable[[Any], Any]) -> None:
         """Keep only some transactions' rows in the step."""
-        import pyarrow as pa
-
         kept = []
         for one in self._step.batches:
             stay = stays(np.asarray(one.batch["tx"].fill_null(-1)))
@@ -376,8 +370,6 @@ class _Steps:
             )
 
     def _take_start(self, window: Window, step: Step) -> None:
-        from binlogkit.log.states.restarts import starts
-
         file, before = window.carrier.name, self._file
         if window.stretch is None or file == before:
             return
@@ -401,8 +393,6 @@ class _Steps:
         A transaction that is open where its log ends or following stops does not count: the server
         does not have it, or it comes again.
         """
-        from binlogkit.frames.transaction_facts import COMMIT, GTID, gtid_array
-
         records = window.transactions
         if not len(records):
             return

@@ -184,8 +184,7 @@ def connect(server: ServerSettings | str, **more: Any) -> Any:
     try:
         return _connect(settings, more)
     except ServerError as error:
-        asks = all(one is not None and one.isatty() for one in (sys.stdin, sys.stderr))
-        if error.code != _ACCESS_DENIED or settings.password is not None or not asks:
+        if error.code != _ACCESS_DENIED or settings.password is not None or not _interactive():
             raise
     _PROMPTED[key] = getpass.getpass(f"Password of {printable(f'{key[1]}@{key[0]}')}: ")
     try:
@@ -193,6 +192,10 @@ def connect(server: ServerSettings | str, **more: Any) -> Any:
     except ServerError:
         del _PROMPTED[key]
         raise
+
+
+def _interactive() -> bool:
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 def _connect(settings: ServerSettings, more: dict[str, Any]) -> Any:

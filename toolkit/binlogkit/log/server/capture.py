@@ -11,14 +11,17 @@ from binlogkit.events.format_description import FormatDescription
 from binlogkit.events.gtid import PreviousGtids
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.reader import read_events
+from binlogkit.log.opening import open_log
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.sources.connection import ServerSettings, parse_url
+from binlogkit.sources.server.capture import Captured, CaptureStart, Progress
+from binlogkit.sources.server.capture import capture as fill
 from binlogkit.sources.server.client import SILENCE, ServerFacts
+from binlogkit.sources.server.raw_events import raw_events
 from binlogkit.sources.server.stream import FIRST_POSITION, StreamEvent
 
 if TYPE_CHECKING:
     from binlogkit.errors import LostConnectionError
-    from binlogkit.sources.server.capture import Captured, Progress
     from binlogkit.sources.server.resume import Stop
 
 
@@ -65,9 +68,6 @@ def capture(
     capture left it), WriteError, ServerError: LostConnectionError (after ``patience``),
     ReplicationError, LogGapError (the server has purged logs that are needed).
     """
-    from binlogkit.sources.server.capture import CaptureStart
-    from binlogkit.sources.server.capture import capture as fill
-
     wanted = GtidSet.parse(gtid_set) if isinstance(gtid_set, str) else gtid_set
     start = CaptureStart(start_log or "", start_position, None if wanted is None else str(wanted))
     return fill(
@@ -90,9 +90,6 @@ def _not_following(ended: Path, head: Sequence[StreamEvent], facts: ServerFacts)
 
     RESET MASTER TO gives a new log any number.
     """
-    from binlogkit.log.opening import open_log
-    from binlogkit.sources.server.raw_events import raw_events
-
     before = open_log(ended, on_damage="report").verify().files[0]
     bodies = [event.body for event in read_events(raw_events(head), on_damage="report")]
     previous = next((body.gtid_set for body in bodies if isinstance(body, PreviousGtids)), None)

@@ -31,10 +31,13 @@ import pyarrow.compute as pc
 from binlogkit.constants import TableId
 from binlogkit.errors import ServerError
 from binlogkit.frames.schema import CellState
+from binlogkit.log.opening import open_log
+from binlogkit.log.server.capture import capture
 from binlogkit.rows.filter_args import file_in
 from binlogkit.rows.filters import Filters, TableName, written_table_name
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.series import in_order
+from binlogkit.sources.server.resume import Stop
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,10 +90,6 @@ def made_one(
 
     ServerError: a table was altered meanwhile, or the log lacks a part of its changes.
     """
-    from binlogkit.log.opening import open_log
-    from binlogkit.log.server.capture import capture
-    from binlogkit.sources.server.resume import Stop
-
     assert found.file is not None
     high, stop = found.end(), Stop()
 

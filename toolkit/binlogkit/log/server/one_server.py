@@ -11,13 +11,17 @@ from binlogkit.constants import EventType
 from binlogkit.events.base import Event
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.reader import read_events
+from binlogkit.log.opening import catalog_of
 from binlogkit.log.transactions_as_written import Following
 from binlogkit.rows.options import ReadOptions, Start
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.coming import ComingLogs
 from binlogkit.sources.connection import ServerSettings
+from binlogkit.sources.server.client import ClientIdentity, ReplicationClient
 from binlogkit.sources.server.raw_events import raw_events
+from binlogkit.sources.server.resume import ResumePoint, SteadyStream, Stop
 from binlogkit.sources.server.stream import FIRST_POSITION
+from binlogkit.sources.server.tail import first_place, tail_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +29,6 @@ if TYPE_CHECKING:
     from binlogkit.errors import LostConnectionError
     from binlogkit.rows.ddl import Catalog
     from binlogkit.rows.schema import Origin
-    from binlogkit.sources.server.client import ReplicationClient
-    from binlogkit.sources.server.resume import Stop
 
 _TOGETHER = 10_000
 _GTID_EVENTS = (EventType.GTID_LOG_EVENT, EventType.GTID_TAGGED_LOG_EVENT)
@@ -61,8 +63,6 @@ class ServerFollowing(Following):
         reading: FollowArgs,
         start: Start | None = None,
     ) -> None:
-        from binlogkit.sources.server.client import ClientIdentity, ReplicationClient
-
         self._place, self._by_gtid = place, gtid_set is not None
         heartbeat, silence, self._patience = times
         self._wait, self._lost = wait, lost
@@ -96,8 +96,6 @@ class ServerFollowing(Following):
         return self.tail is not None and self.tail.pending()
 
     def _next_log(self) -> Carrier | None:
-        from binlogkit.sources.server.tail import first_place, tail_of
-
         if self.tail is None:
             file, position = self._place
             how: dict[str, Any] = {"patience": self._patience, "lost": self._lost}
@@ -112,8 +110,6 @@ class ServerFollowing(Following):
         return self.tail.next_log()
 
     def _event_stream(self) -> Iterator[Event]:
-        from binlogkit.sources.server.resume import ResumePoint, SteadyStream
-
         seen = _Seen(self._given)
         file, position = self._place
         stream = SteadyStream(
@@ -135,8 +131,6 @@ class ServerFollowing(Following):
 
 def follow_options(reading: FollowArgs) -> ReadOptions:
     """The options for reading."""
-    from binlogkit.log.opening import catalog_of
-
     catalog, origin = catalog_of(reading.get("schema"), None)
     return ReadOptions(
         reading.get("on_damage", "stop"), catalog, reading.get("catalog_origin", origin),

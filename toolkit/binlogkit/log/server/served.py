@@ -6,14 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from binlogkit.analyses.conformance.against_server import Served
+from binlogkit.analyses.point_in_time import compared
+from binlogkit.analyses.point_in_time.difference import difference_table
+from binlogkit.frames.snapshots.server import ServerTables
+from binlogkit.log.states.diff import TableDifference
 from binlogkit.rows.filters import parse_table_name, written_table_name
 from binlogkit.rows.series import split_name
 from binlogkit.sources.connection import SYSTEM_DATABASES
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from binlogkit.frames.snapshots.snapshot import Snapshot
     from binlogkit.log.log import Log
     from binlogkit.log.states.table_state import TableState
@@ -29,8 +33,6 @@ def served_tables(
     tables are read as of one moment; writers of these tables wait for it. Privileges: as for
     ``snapshot``. Errors: ServerError and its kinds, UsageError, and those of reading the log.
     """
-    from binlogkit.frames.snapshots.server import ServerTables
-
     names = [parse_table_name(table) for table in log.table_names()]
     wanted = {(name.db, name.table) for name in names if name.db not in SYSTEM_DATABASES}
     if not wanted:
@@ -74,12 +76,6 @@ def _served(state: TableState, snapshot: Snapshot, *, placed: bool) -> Served:
 
 
 def _differences(state: TableState, rows: pa.Table) -> Iterator[Mapping[str, object]]:
-    import pyarrow as pa
-
-    from binlogkit.analyses.point_in_time import compared
-    from binlogkit.analyses.point_in_time.difference import difference_table
-    from binlogkit.log.states.diff import TableDifference
-
     theirs = rows.append_column("seq", pa.nulls(rows.num_rows, pa.int64()))
     found = compared(state.rows, theirs, state.key)
     table = difference_table(found, state.rows, theirs)

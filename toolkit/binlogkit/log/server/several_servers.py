@@ -24,18 +24,20 @@ from binlogkit.errors import (
 )
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.events.reader import read_events
 from binlogkit.log.transactions_as_written import Asked, Following, Step, Stepped
 from binlogkit.rows.options import Start
 from binlogkit.sources.connection import ServerSettings, connect, translated
-from binlogkit.sources.server.resume import OtherServerError
+from binlogkit.sources.server.client import ClientIdentity, ReplicationClient
+from binlogkit.sources.server.raw_events import raw_events
+from binlogkit.sources.server.resume import OtherServerError, ResumePoint, SteadyStream, Stop
+from binlogkit.sources.server.tail import ServerTail, first_place
 
 if TYPE_CHECKING:
     from binlogkit.events.base import Event
     from binlogkit.log.server.one_server import ServerFollowing
     from binlogkit.rows.reading import Reading
     from binlogkit.rows.soundness import Gap
-    from binlogkit.sources.server.resume import Stop
-    from binlogkit.sources.server.tail import ServerTail
 
 _EACH = 10.0  # seconds to wait for a lost server while there are others
 _PAUSE = 0.5
@@ -177,11 +179,6 @@ def _why_not(server: ServerSettings, seen: GtidSet, stop: Stop) -> ReplicationEr
 def _errant(server: ServerSettings, seen: GtidSet, uuid: str, stop: Stop) -> str | None:
     """A server's own transaction that was not read and comes, in its logs, before one that was read
     and came from elsewhere."""
-    from binlogkit.events.reader import read_events
-    from binlogkit.sources.server.client import ClientIdentity, ReplicationClient
-    from binlogkit.sources.server.raw_events import raw_events
-    from binlogkit.sources.server.resume import ResumePoint, SteadyStream
-    from binlogkit.sources.server.tail import first_place
 
     def begin() -> ReplicationClient:
         return ReplicationClient(server, ClientIdentity())

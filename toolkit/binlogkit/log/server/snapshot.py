@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError, WriteError
+from binlogkit.frames.flat_states import flat_schema, flat_states
+from binlogkit.frames.snapshots.server import ServerTables
+from binlogkit.log.server.chunked import batches_in_order, made_one
 from binlogkit.rows.filter_args import texts
 from binlogkit.rows.filters import parse_table_name, written_table_name
 
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.events.gtid_set import GtidSet
-    from binlogkit.frames.snapshots.server import ServerTables
     from binlogkit.sources.connection import ServerSettings
     from binlogkit.sources.server.consistent import Lock
 
@@ -73,8 +75,6 @@ def snapshot(
 
     Errors: UsageError, WriteError, ServerError and its kinds.
     """
-    from binlogkit.frames.snapshots.server import ServerTables
-
     names = None if tables is None else [parse_table_name(t) for t in texts("tables", tables)]
 
     def wanted(name: TableId) -> bool:
@@ -120,8 +120,6 @@ def _in_chunks(
     server: str | ServerSettings, found: ServerTables, folder: Path, rows: int
 ) -> SnapshotTables:
     """Write tables in chunks of rows. Errors: see :func:`snapshot`."""
-    from binlogkit.log.server.chunked import batches_in_order, made_one
-
     if rows < 1:
         raise UsageError("chunk_rows is a number of rows")
     if found.file is None:
@@ -148,7 +146,6 @@ def file_name(number: int, name: TableId) -> str:
 def _write(
     found: ServerTables, name: TableId, batches: Iterator[pa.RecordBatch], path: Path
 ) -> int:
-    from binlogkit.frames.flat_states import flat_schema, flat_states
     from binlogkit.reports.output import Output, write_batches
 
     facts = found.facts(name)

@@ -9,16 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.frames.arrow_types import column_field, field_facts
+from binlogkit.frames.flat_cells import has_cells, with_cells
+from binlogkit.frames.flat_states import flat_schema, flat_states
+from binlogkit.frames.generic import state_rows
+from binlogkit.frames.natural import Decimals, natural
+from binlogkit.frames.snapshots.facts import StateFacts
+from binlogkit.frames.snapshots.reading import snapshot_as
+from binlogkit.frames.snapshots.values import Columns
 from binlogkit.log.states.gaps import Reach
 from binlogkit.overview import Overview, Overviewed, yes_or_no
+from binlogkit.rows.defined import column_of, described
 from binlogkit.rows.schema import TableDefinition
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from binlogkit.frames.natural import Decimals
-    from binlogkit.frames.snapshots.facts import StateFacts
     from binlogkit.frames.snapshots.snapshot import Snapshot
 
 
@@ -68,16 +75,11 @@ class TableState(Overviewed):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows as ``state`` writes them: ``values`` and ``unknown`` as JSON text."""
-        from binlogkit.frames.generic import state_rows
-
         return state_rows(self.rows)
 
     def typed(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """The rows as ``state`` writes them in csv, Parquet and Arrow: the table's own columns, and
         ``_cells`` where :meth:`frame` has it. The schema has the facts (:meth:`facts`)."""
-        from binlogkit.frames.flat_cells import has_cells
-        from binlogkit.frames.flat_states import flat_schema, flat_states
-
         facts = self.facts()
         schema = flat_schema(facts.fields, facts.metadata(), cells=has_cells(self.rows))
         return schema, flat_states([self.rows] if self.rows.num_rows else [], schema)
@@ -90,11 +92,6 @@ class TableState(Overviewed):
 
     def facts(self) -> StateFacts:
         """The facts in the state's Parquet file besides its rows."""
-        from binlogkit.frames.arrow_types import column_field, field_facts
-        from binlogkit.frames.snapshots.facts import StateFacts
-        from binlogkit.rows.defined import column_of, described
-        from binlogkit.rows.schema import TableDefinition
-
         fields = list(self.rows.schema.field("values").type)
         known = self.definition
         if known is not None and not fields:
@@ -129,9 +126,6 @@ class TableState(Overviewed):
 
     def snapshot(self) -> Snapshot:
         """As a base for other states."""
-        from binlogkit.frames.snapshots.reading import snapshot_as
-        from binlogkit.frames.snapshots.values import Columns
-
         facts = self.facts()
         rows = self.rows.select(["values", "unknown", "value_state", "raw"])
         if not rows.num_rows:  # no image has shown its columns
@@ -155,9 +149,6 @@ class TableState(Overviewed):
         ``_cells`` has such cells of each row, those of landed tables (docs/landing.md) as JSON
         text. ``decimals``: ``exact`` or ``float``.
         """
-        from binlogkit.frames.flat_cells import with_cells
-        from binlogkit.frames.natural import natural
-
         return natural(with_cells(self.rows), decimals=decimals)
 
     def _names(self) -> list[str]:

@@ -10,8 +10,10 @@ import pyarrow as pa
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.found import Dependences
 from binlogkit.analyses.undoing.plans import Piece, Plans
+from binlogkit.analyses.undoing.shown import SHOWN, shown, shown_rows
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
+from binlogkit.frames.natural import natural
 from binlogkit.overview import Overview, Overviewed
 
 _LOOKED_AT = ["file", "pos", "db", "table", "op", "key", "before", "now", "after", "refused"]
@@ -84,9 +86,6 @@ class LogPlans(Overviewed, Plans):
     def frame(self) -> pd.DataFrame:
         """What the script would change, in pandas: each chosen change's row before it, now, and
         after the script (``SHOWN`` in analyses/undoing/shown.py), in log order."""
-        from binlogkit.analyses.undoing.shown import SHOWN, shown
-        from binlogkit.frames.natural import natural
-
         return natural(shown(self), SHOWN)
 
     def overview(self) -> Overview:
@@ -97,8 +96,6 @@ class LogPlans(Overviewed, Plans):
         return Overview(self._title, facts, self._looked_at())
 
     def _looked_at(self) -> Iterator[dict[str, Any]]:
-        from binlogkit.analyses.undoing.shown import shown_rows
-
         return ({name: row.get(name) for name in _LOOKED_AT} for row in shown_rows(self))
 
 
