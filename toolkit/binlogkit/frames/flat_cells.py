@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from binlogkit.frames.arrays import lists, one_array
 from binlogkit.frames.fields.field import arrow_schema, names
 from binlogkit.frames.fields.rows import CHANGELOG
-from binlogkit.frames.schema import CellState
+from binlogkit.frames.schema import CellState, state_matrix
 
 Integers = NDArray[np.int64]
 
@@ -122,14 +122,6 @@ def cells_of(rows: pa.Table, called: Mapping[str, str], kind: pa.DataType) -> pa
         "state": _WORDS.take(pa.array(np.searchsorted(_CODES, states[at, column]))),
     } | {n: stored.field(n).take(pa.array(place, mask=place < 0)) for n in _KEPT}
     return _lists(at, _cells(parts, kind), len(rows), kind)
-
-
-def state_matrix(states: pa.ListArray, columns: int) -> NDArray[np.uint8]:
-    """The states of cells, a row for each list, a column for each cell; zeros where it is NULL."""
-    there = np.flatnonzero(np.asarray(states.is_valid()))
-    found = np.zeros((len(states), columns), np.uint8)
-    found[there] = np.asarray(states.flatten()).reshape(len(there), columns)
-    return found
 
 
 def with_absent(cells: pa.ChunkedArray, names: Sequence[str]) -> pa.ListArray:

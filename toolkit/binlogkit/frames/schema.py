@@ -38,7 +38,9 @@ from binlogkit.frames.fields.field import arrow_schema, names
 from binlogkit.rows.schema import Supposition
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 
 class CellState(IntEnum):
@@ -161,6 +163,16 @@ def with_key(schema: pa.Schema, key: Sequence[str]) -> pa.Schema:
 def table_of(batch: pa.RecordBatch) -> TableId:
     """The database and the table of a batch of changes, which has some."""
     return batch["db"][0].as_py(), batch["table"][0].as_py()
+
+
+def state_matrix(states: pa.ListArray, columns: int) -> NDArray[np.uint8]:
+    """The states of cells, a row for each list, a column for each cell; zeros where it is NULL."""
+    import numpy as np
+
+    there = np.flatnonzero(np.asarray(states.is_valid()))
+    found = np.zeros((len(states), columns), np.uint8)
+    found[there] = np.asarray(states.flatten()).reshape(len(there), columns)
+    return found
 
 
 def undecodable_cells(batch: pa.RecordBatch) -> int:

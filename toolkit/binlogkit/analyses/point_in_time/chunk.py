@@ -16,8 +16,7 @@ from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.analyses.point_in_time.known_cells import STORED_PARTS, cells_of, index
 from binlogkit.errors import UsageError
 from binlogkit.frames.arrays import one_array
-from binlogkit.frames.flat_cells import state_matrix
-from binlogkit.frames.schema import CellState
+from binlogkit.frames.schema import CellState, state_matrix
 
 HIDDEN = "\0"  # no MySQL name has it
 PLACES = tuple(HIDDEN + name for name in ("seq", "file", "pos"))  # of the change that made a row

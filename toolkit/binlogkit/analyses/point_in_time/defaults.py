@@ -32,8 +32,7 @@ from binlogkit.analyses.point_in_time.conversion import (
     to_decimal,
     to_text,
 )
-from binlogkit.frames.flat_cells import state_matrix
-from binlogkit.frames.schema import CellState
+from binlogkit.frames.schema import CellState, state_matrix
 from binlogkit.rows.schema import ColumnDefinition, StatementTime, TableDefinition
 
 _Reader = Callable[[str | bytes, ColumnDefinition], Any]

@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 from binlogkit.analyses.point_in_time.codes import Flags, unequal
 from binlogkit.analyses.point_in_time.conversion import LOST, implicit_default
 from binlogkit.analyses.point_in_time.defaults import with_states
-from binlogkit.frames.flat_cells import state_matrix
-from binlogkit.frames.schema import CellState
+from binlogkit.frames.schema import CellState, state_matrix
 from binlogkit.rows.schema import ColumnDefinition, TableDefinition
 from binlogkit.sources.log_format import VIRTUAL_AS_STORED
 
