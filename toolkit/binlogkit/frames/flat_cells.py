@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from binlogkit.frames.arrays import lists, one_array
+from binlogkit.frames.arrays import lists, one_array, text_array
 from binlogkit.frames.fields.field import arrow_schema, names
 from binlogkit.frames.fields.rows import CHANGELOG
 from binlogkit.frames.schema import CellState, state_matrix
@@ -31,7 +31,7 @@ _RESERVED = frozenset(
     name.lower() for name in (*names(CHANGELOG), "_day")
 )  # _day: of landed tables
 _ESCAPED, _AT, _UNDERSCORE = "@00", "@0040", "@005f"
-_WORDS = pa.array(STATES.values())
+_WORDS = text_array([*STATES.values()])  # pa.array would load pandas
 _CODES = np.array([*STATES], np.uint8)
 _KEPT = ("bytes", "text")  # of a cell that Arrow cannot hold
 

@@ -17,7 +17,6 @@ from binlogkit.analyses.point_in_time.difference import Compared, difference_tab
 from binlogkit.analyses.point_in_time.known_cells import index
 from binlogkit.frames.flat_cells import with_cells
 from binlogkit.frames.generic import state_rows
-from binlogkit.frames.natural import Decimals, natural
 from binlogkit.log.filter_warnings import warn_of_unknown
 from binlogkit.log.states.doubts import noted, with_more
 from binlogkit.log.states.point import Point, PointArg, TableArgs, point_args
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from binlogkit.analyses.point_in_time.shared import FoldedState
+    from binlogkit.frames.natural import Decimals
     from binlogkit.log.states.backwards import Back
     from binlogkit.log.states.forwards import States
     from binlogkit.log.streams import Streams
@@ -132,6 +132,8 @@ class TableDifference(Overviewed):
 
     def frame(self, *, decimals: Decimals = "exact") -> pd.DataFrame:
         """The same as pandas. ``decimals``: ``exact`` or ``float``."""
+        from binlogkit.frames.natural import natural
+
         return natural(self.typed(), decimals=decimals)
 
 

@@ -13,7 +13,6 @@ from binlogkit.frames.arrow_types import column_field, field_facts
 from binlogkit.frames.flat_cells import has_cells, with_cells
 from binlogkit.frames.flat_states import flat_schema, flat_states
 from binlogkit.frames.generic import state_rows
-from binlogkit.frames.natural import Decimals, natural
 from binlogkit.frames.snapshots.facts import StateFacts
 from binlogkit.frames.snapshots.reading import snapshot_as
 from binlogkit.frames.snapshots.values import Columns
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from binlogkit.frames.natural import Decimals
     from binlogkit.frames.snapshots.snapshot import Snapshot
 
 
@@ -149,6 +149,8 @@ class TableState(Overviewed):
         ``_cells`` has such cells of each row, those of landed tables (docs/landing.md) as JSON
         text. ``decimals``: ``exact`` or ``float``.
         """
+        from binlogkit.frames.natural import natural
+
         return natural(with_cells(self.rows), decimals=decimals)
 
     def _names(self) -> list[str]:

@@ -13,7 +13,6 @@ from binlogkit.analyses.undoing.plans import Piece, Plans
 from binlogkit.analyses.undoing.shown import SHOWN, shown, shown_rows
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
-from binlogkit.frames.natural import natural
 from binlogkit.overview import Overview, Overviewed
 
 _LOOKED_AT = ["file", "pos", "db", "table", "op", "key", "before", "now", "after", "refused"]
@@ -86,6 +85,8 @@ class LogPlans(Overviewed, Plans):
     def frame(self) -> pd.DataFrame:
         """What the script would change, in pandas: each chosen change's row before it, now, and
         after the script (``SHOWN`` in analyses/undoing/shown.py), in log order."""
+        from binlogkit.frames.natural import natural
+
         return natural(shown(self), SHOWN)
 
     def overview(self) -> Overview:

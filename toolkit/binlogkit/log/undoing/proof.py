@@ -11,7 +11,6 @@ from binlogkit.analyses.undoing.expected_rows import DIFFERENCES, Row
 from binlogkit.constants import TableId
 from binlogkit.errors import printable
 from binlogkit.frames.fields.field import to_table
-from binlogkit.frames.natural import natural
 from binlogkit.rows.filters import written_table_name
 
 if TYPE_CHECKING:
@@ -98,6 +97,8 @@ class Proof:
 
     def frame(self, *between: str) -> pd.DataFrame:
         """The same as pandas."""
+        from binlogkit.frames.natural import natural
+
         return natural(self.differences(*between), DIFFERENCES)
 
     def record(self) -> dict[str, Any]:

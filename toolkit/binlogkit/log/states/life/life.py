@@ -21,7 +21,6 @@ from binlogkit.errors import UsageError
 from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.rows import LIFE
 from binlogkit.frames.key_texts import values_of
-from binlogkit.frames.natural import natural
 from binlogkit.log.filter_warnings import UNKNOWN_TABLE, others
 from binlogkit.log.states.doubts import doubt, doubts_of, noted, of_gaps, with_more
 from binlogkit.log.states.forwards import full_name, transactional_of
@@ -105,6 +104,8 @@ class RowLife(Overviewed):
 
     def frame(self) -> pd.DataFrame:
         """The events as pandas, ``before`` and ``after`` as JSON text."""
+        from binlogkit.frames.natural import natural
+
         return natural(self.rows, LIFE)
 
 
