@@ -265,9 +265,9 @@ def table() -> Iterator[str]:
     last = {run.part: run for run in runs()}
     for name, part in PARTS.items():
         done = last.get(name)
-        told = "never run" if done is None else f"{done.outcome}, {done.seconds} s"
+        result = "never run" if done is None else f"{done.outcome}, {done.seconds} s"
         proved = "proved" if proved_at(name) else "to run"
-        yield f"{name:12} {proved:7} {told:18} {part.proves}"
+        yield f"{name:12} {proved:7} {result:18} {part.proves}"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -86,10 +86,10 @@ def hunt(series: str, seed: int, args: argparse.Namespace) -> int:
             found += checks.check_undo(work, paths[-1:], *span)
         found += [f"problem: {p}" for p in log.problems]
         work.close()
-    told = {k: v for k, v in notes.items() if not k.startswith("undetermined")}
+    counted = {k: v for k, v in notes.items() if not k.startswith("undetermined")}
     print(
         f"{series} seed {seed}: {len(work.units)} units, {len(found)} complaints, "
-        f"{generated - began:.0f} + {time.time() - generated:.0f} s; {told}; "
+        f"{generated - began:.0f} + {time.time() - generated:.0f} s; {counted}; "
         f"errors {dict(work.errors)}; {chosen}",
         flush=True,
     )
@@ -111,8 +111,8 @@ def conform(paths: list[str]) -> list[str]:
     )
     wrong = ('"kind":"unexplained"', '"kind":"ours"')
     lines = [x for x in run.stdout.splitlines() if any(w in x for w in wrong)]
-    told = [f"conform: {x}" for x in lines[:10]]
-    return told + ([f"conform {run.returncode}: {run.stderr[-600:]}"] if told else [])
+    found = [f"conform: {x}" for x in lines[:10]]
+    return found + ([f"conform {run.returncode}: {run.stderr[-600:]}"] if found else [])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -159,7 +159,7 @@ def capture_scenario(
             run.prepare()
             run.steps()
             logs = run.close_logs()
-            told = {
+            shown = {
                 kept: (hosts[kept.server].show_events(kept, names), hosts[kept.server].settings())
                 for kept, names in logs.items()
             }
@@ -168,7 +168,7 @@ def capture_scenario(
         raise ServerError(f"scenario {scenario.name}: {printable(str(exc))}") from exc
     left_out = tuple(sorted(set(range(len(scenario.steps))) - run.numbers))
     found = {}
-    for kept, (events, settings) in told.items():
+    for kept, (events, settings) in shown.items():
         server, clock = servers[kept.server]
         place = folder / kept.folder
         place.mkdir(parents=True, exist_ok=True)

@@ -159,9 +159,9 @@ def generate(
     from binlogkit_fixtures.signals import interruptible
 
     chosen = _chosen(cells, matrix_file, versions, formats, images)
-    told = [] if scenarios else [cell for cell in chosen if cell.scenarios]
-    chosen = told or [replace(cell, scenarios=()) for cell in chosen]
-    names = dict.fromkeys(name for cell in told for name in cell.scenarios)
+    naming = [] if scenarios else [cell for cell in chosen if cell.scenarios]
+    chosen = naming or [replace(cell, scenarios=()) for cell in chosen]
+    names = dict.fromkeys(name for cell in naming for name in cell.scenarios)
     wanted = [load_file(s) if isinstance(s, Path) else load(s) for s in scenarios or names]
     if not wanted:  # all that ask for nothing which the cells do not say
         options = {option for cell in chosen for option in cell.options}
@@ -270,8 +270,8 @@ def diff(a: Path, b: Path, each: bool, **arguments: Any) -> int:
             for number, difference in enumerate(found.differences):
                 groups.setdefault(number if each else difference.kind, []).append(difference)
             for first, *others in groups.values() or [[None]]:
-                told = (first.kind, 1 + len(others), first.where, first.reason) if first else ()
-                values = (found.case, found.result, *told)
+                details = (first.kind, 1 + len(others), first.where, first.reason) if first else ()
+                values = (found.case, found.result, *details)
                 yield {name: values[n] if n < len(values) else None for n, name in enumerate(names)}
 
     write_records(records(), output_of(arguments), names=names, view=names[:-1])

@@ -186,9 +186,11 @@ def cases_in(place: Path) -> list[GoldenCase]:
 
 
 def _case_in(path: Path) -> GoldenCase:
-    told = _manifest(path)
-    logs = tuple(path / f.name for f in told.binlogs)
-    return GoldenCase(told.cell, told.scenario, path, logs, Kept(told.server, told.relay).folder)
+    manifest = _manifest(path)
+    logs = tuple(path / f.name for f in manifest.binlogs)
+    return GoldenCase(
+        manifest.cell, manifest.scenario, path, logs, Kept(manifest.server, manifest.relay).folder
+    )
 
 
 def _cases_of(cell: Cell) -> list[GoldenCase]:

@@ -171,8 +171,8 @@ class Host:
         if kept.relay:
             file = self.server.relay_log_names()[-1]
             pos = len(self.server.read_file(file))
-            told = repl.replica_status(self.server)
-            retrieved = str(told.get("Retrieved_Gtid_Set", "")).replace("\n", "")
+            status = repl.replica_status(self.server)
+            retrieved = str(status.get("Retrieved_Gtid_Set", "")).replace("\n", "")
         clock = execute(self.observer, "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS CHAR)")[0][0]
         return mf.MarkPoint(
             name=step.name,

@@ -159,8 +159,8 @@ class Matrix:
 def read_matrix(path: Path) -> Matrix:
     """The matrix in a TOML file. InputError: unreadable, or not one; it names the place."""
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-        return _matrix(told)
+        toml = tomllib.loads(path.read_text(encoding="utf-8"))
+        return _matrix(toml)
     except OSError as exc:
         raise InputError(str(path), f"unreadable: {exc.strerror}") from exc
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as exc:
@@ -169,20 +169,20 @@ def read_matrix(path: Path) -> Matrix:
         raise InputError(str(path), str(exc)) from exc
 
 
-def _matrix(told: Mapping[str, Any]) -> Matrix:
-    _only(told, _KEYS, "the matrix")
-    named = _named(told.get("cell", []))
-    if named and "servers" not in told:
-        if beside := [key for key in _OF_THE_RULE if key in told]:
+def _matrix(toml: Mapping[str, Any]) -> Matrix:
+    _only(toml, _KEYS, "the matrix")
+    named = _named(toml.get("cell", []))
+    if named and "servers" not in toml:
+        if beside := [key for key in _OF_THE_RULE if key in toml]:
             raise UsageError(f"servers: wanted by {beside[0]}")
-        return Matrix(RULES[0], {}, {}, (), named, _plays(told.get("scenarios", [])))
-    servers = _servers(told.get("servers"), VERSIONS, "servers")
-    rule = told.get("rule", RULES[0])
+        return Matrix(RULES[0], {}, {}, (), named, _plays(toml.get("scenarios", [])))
+    servers = _servers(toml.get("servers"), VERSIONS, "servers")
+    rule = toml.get("rule", RULES[0])
     if rule not in RULES:
         raise UsageError(f"rule: {_shown(rule)} is none of {', '.join(RULES)}")
     parameters: dict[str, tuple[str | None, ...]] = {_SERVER: servers}
     known: dict[str, tuple[str, ...]] = {}
-    for name, value in _table(told.get("settings", {}), "settings").items():
+    for name, value in _table(toml.get("settings", {}), "settings").items():
         key, place = normalise(name), f"settings.{name}"
         if key in parameters:
             raise UsageError(f"{place}: given twice, or it is no option of mysqld")
@@ -195,8 +195,8 @@ def _matrix(told: Mapping[str, Any]) -> Matrix:
                 parameters[key] = (*parameters[key], None)
         else:
             parameters[key] = _values(key, value, place)
-    excluded = _excluded(told.get("exclude", []), parameters)
-    plays, suffix = _plays(told.get("scenarios", [])), told.get("suffix", "")
+    excluded = _excluded(toml.get("exclude", []), parameters)
+    plays, suffix = _plays(toml.get("scenarios", [])), toml.get("suffix", "")
     if not isinstance(suffix, str) or (suffix and not _PLAIN.fullmatch(suffix)):
         raise UsageError(f"suffix: {_shown(suffix)} cannot stand in a name")
     return Matrix(rule, parameters, known, excluded, named, plays, suffix)
@@ -210,9 +210,9 @@ def _built(name: str, given: dict[str, str]) -> Cell:
     return Cell(name, series, form, image, given)
 
 
-def _named(told: Any) -> tuple[Cell, ...]:
+def _named(toml: Any) -> tuple[Cell, ...]:
     found = []
-    for place, entry in _entries("cell", told):
+    for place, entry in _entries("cell", toml):
         given: dict[str, str] = {}
         for name, value in entry.items():
             if isinstance(value, list):
@@ -226,9 +226,9 @@ def _named(told: Any) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-def _plays(told: Any) -> tuple[tuple[_Terms, tuple[str, ...]], ...]:
+def _plays(toml: Any) -> tuple[tuple[_Terms, tuple[str, ...]], ...]:
     found = []
-    for place, entry in _entries("scenarios", told):
+    for place, entry in _entries("scenarios", toml):
         terms = {normalise(k): _values(normalise(k), v, f"{place}.{k}") for k, v in entry.items()}
         names = terms.pop(_PLAY, ())
         if unknown := [name for name in names if name not in NAMES]:
@@ -239,17 +239,17 @@ def _plays(told: Any) -> tuple[tuple[_Terms, tuple[str, ...]], ...]:
     return tuple(found)
 
 
-def _entries(key: str, told: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _entries(key: str, toml: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Each table of an array, with its place. UsageError: it is no such array."""
-    if not isinstance(told, list):
+    if not isinstance(toml, list):
         raise UsageError(f"{key}: it is written [[{key}]]")
-    for number, entry in enumerate(told, 1):
+    for number, entry in enumerate(toml, 1):
         yield f"{key} {number}", _table(entry, f"{key} {number}")
 
 
-def _excluded(told: Any, parameters: Mapping[str, tuple[str | None, ...]]) -> tuple[_Terms, ...]:
+def _excluded(toml: Any, parameters: Mapping[str, tuple[str | None, ...]]) -> tuple[_Terms, ...]:
     found = []
-    for place, terms in _entries("exclude", told):
+    for place, terms in _entries("exclude", toml):
         read: dict[str, tuple[str | None, ...]] = {}
         for name, value in terms.items():
             key = normalise(name)
@@ -265,9 +265,9 @@ def _excluded(told: Any, parameters: Mapping[str, tuple[str | None, ...]]) -> tu
     return tuple(found)
 
 
-def _values(key: str, told: Any, place: str) -> tuple[str | None, ...]:
+def _values(key: str, toml: Any, place: str) -> tuple[str | None, ...]:
     """One value or a list of different ones, as mysqld's words."""
-    found = [_word(key, value, place) for value in (told if isinstance(told, list) else [told])]
+    found = [_word(key, value, place) for value in (toml if isinstance(toml, list) else [toml])]
     if not found:
         raise UsageError(f"{place}: it has no value")
     if len(set(found)) != len(found):
@@ -289,25 +289,25 @@ def _word(key: str, value: Any, place: str) -> str:
     return word
 
 
-def _servers(told: Any, among: Sequence[str], place: str) -> tuple[str, ...]:
-    if not isinstance(told, list) or not told:
+def _servers(toml: Any, among: Sequence[str], place: str) -> tuple[str, ...]:
+    if not isinstance(toml, list) or not toml:
         raise UsageError(f"{place}: a list of {', '.join(among)} is wanted")
-    for server in told:
+    for server in toml:
         if server not in among:
             raise UsageError(f"{place}: {_shown(server)} is none of {', '.join(among)}")
-    if len(set(told)) != len(told):
+    if len(set(toml)) != len(toml):
         raise UsageError(f"{place}: a server stands in it twice")
-    return tuple(told)
+    return tuple(toml)
 
 
-def _table(told: Any, place: str) -> Mapping[str, Any]:
-    if not isinstance(told, Mapping):
+def _table(toml: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(toml, Mapping):
         raise UsageError(f"{place}: a table is wanted")
-    return told
+    return toml
 
 
-def _only(told: Mapping[str, Any], keys: set[str], place: str) -> None:
-    unknown = sorted(told.keys() - keys)
+def _only(toml: Mapping[str, Any], keys: set[str], place: str) -> None:
+    unknown = sorted(toml.keys() - keys)
     if unknown:
         raise UsageError(f"{place}: there is no {_shown(unknown[0])}; {', '.join(sorted(keys))}")
 

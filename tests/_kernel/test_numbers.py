@@ -1,4 +1,4 @@
-"""Numbers: what packs comes back, and what was never packed is told."""
+"""Numbers: what packs comes back, and what was never packed is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dates and times: what packs comes back, and what the server cannot hold is told."""
+"""Dates and times: what packs comes back, and what the server cannot hold is reported."""
 
 from __future__ import annotations
 

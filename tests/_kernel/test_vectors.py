@@ -166,7 +166,7 @@ def test_vector(vector: dict[str, Any], kernel_cells: ModuleType) -> None:
 
 
 def test_vectors_are_there() -> None:
-    """They are read when tests are collected; a missing corpus is told here."""
+    """They are read when tests are collected; a missing corpus is reported here."""
     if not CORPUS.is_file():
         assert not os.environ.get("CI"), f"{CORPUS} is missing"
         pytest.skip(f"the shared corpus is not here ({CORPUS})")

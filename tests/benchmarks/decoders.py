@@ -111,7 +111,7 @@ def _python(out: Path) -> list[Peer]:
 
 
 def build(out: Path) -> list[Peer]:
-    """Every peer that can be built here, below ``out``; the others are told on stderr."""
+    """Every peer that can be built here, below ``out``; the others are reported on stderr."""
     out = out.resolve()  # compilers run in their sources' folders
     out.mkdir(parents=True, exist_ok=True)
     peers: list[Peer] = []

@@ -116,7 +116,7 @@ def test_rows_of_compressed_transactions(golden_log: Callable[[str], Path], fram
 
 @pytest.mark.slow
 def test_reporting_goes_on_to_the_end(golden_log: Callable[[str], Path], frames_of: Any) -> None:
-    """``on_damage="report"``: no error at all; the damage is told, once, at the same place."""
+    """``on_damage="report"``: no error at all; the damage is reported, once, at the same place."""
     data = golden_log("5.7-statement-full/transactions/binlog.000002").read_bytes()
     whole: list[dict[str, Any]] = list(bk.open(data).event_records())
     boundaries, every = cuts(data, frames_of)

@@ -1,4 +1,4 @@
-"""``binlogkit land`` in this process: no PySpark is needed; what is wrong is told first."""
+"""``binlogkit land`` in this process: no PySpark is needed; what is wrong is reported first."""
 
 from __future__ import annotations
 

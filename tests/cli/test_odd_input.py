@@ -34,7 +34,7 @@ def test_compressed_logs(run: Run, small: Path, tmp_path: Path, how: str) -> Non
 
 @pytest.mark.parametrize("how", ["gzip", "zstd"])
 def test_a_compressed_log_that_is_cut(run: Run, log: Path, tmp_path: Path, how: str) -> None:
-    """What its whole part holds is delivered; the damage is told; status 1."""
+    """What its whole part holds is delivered; the damage is reported; status 1."""
     packed = pack(how, log.read_bytes())
     path = tmp_path / "cut"
     path.write_bytes(packed[: len(packed) // 2])

@@ -59,5 +59,5 @@ def plain(payload: TransactionPayload | None) -> bytes:
 
 
 def test_the_corpus_is_walked(corpus: Path) -> None:
-    """The walk above names its logs when tests are collected; here a missing corpus is told."""
+    """The walk above names its logs when tests are collected; here a missing corpus is reported."""
     assert len([path for path in corpus.glob("*/*") if path.is_file()]) >= 15

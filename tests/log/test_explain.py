@@ -1,4 +1,4 @@
-"""``bk.explain``: which event is meant, how it is given, what is told when there is none."""
+"""``bk.explain``: which event is meant, how it is given, what is reported when there is none."""
 
 from __future__ import annotations
 

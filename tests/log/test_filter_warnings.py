@@ -1,4 +1,4 @@
-"""What filters name and a log does not have is told, with what may have been meant."""
+"""What filters name and a log does not have is reported, with what may have been meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wrong argument is told in one sentence."""
+"""A wrong argument is reported in one sentence."""
 
 from __future__ import annotations
 

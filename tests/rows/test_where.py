@@ -1,4 +1,4 @@
-"""What a condition on rows may be, and what a wrong one is told."""
+"""What a condition on rows may be, and why a wrong one is refused."""
 
 from __future__ import annotations
 

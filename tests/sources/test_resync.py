@@ -321,7 +321,7 @@ def test_a_stored_log_inside_an_event_without_a_header() -> None:
 def test_what_remains_to_an_attacker() -> None:
     """Crafted for their very place, and the header around them destroyed: taken for events.
 
-    They stand between two damaged ranges, which are told.
+    They stand between two damaged ranges, which are reported.
     """
     data, hit, _ = with_value(crafted)
     events, damages = read(overwrite(data, hit.pos, b"\xee" * 19))

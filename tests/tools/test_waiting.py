@@ -36,7 +36,7 @@ _SEEDED = {"Random", "seed", "getstate", "setstate"}
 
 
 def faults(tree: ast.Module) -> Iterator[str]:
-    """What a module does that depends on the time, or on a seed that nobody is told."""
+    """What a module does that depends on the time, or on a seed that nobody is given."""
     modules = {
         alias.asname or alias.name
         for node in ast.walk(tree)
@@ -104,7 +104,7 @@ def _fault(call: ast.Call, modules: set[str]) -> str:
     if name == "wait" and owner.endswith("Event()"):
         return "sleeps: nobody sets this event"
     if owner == "random" and owner in modules and name not in _SEEDED:
-        return "is chosen with a seed that nobody is told"
+        return "is chosen with a seed that nobody is given"
     if name == "Random" and owner in ("random", "") and not call.args:
         return "is another seed in each run"
     return ""
@@ -164,7 +164,7 @@ def test_until_it_is_true() -> None:
 
 
 def test_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told what was waited for, as it is then."""
+    """It names what was waited for, as it is then."""
     asked = []
     with pytest.raises(AssertionError, match=r"waited 0 seconds in vain: the end$"):
         until(lambda: asked.append(1), "the end", seconds=0)

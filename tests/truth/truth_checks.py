@@ -230,7 +230,7 @@ def check_undo(workload: Workload, paths: list[str], start: Mark, end: Mark) -> 
             return
         verdict = _run_script(workload, plans)
         if not verdict.endswith("committed"):
-            # Rows that differ only in cells that cannot be compared are told apart by nothing.
+            # Rows that differ only in cells that cannot be compared are distinguished by nothing.
             if "not compared" not in (wrong := _first_wrong(plans, verdict)):
                 yield f"{name}: {verdict}; {wrong}"
             return

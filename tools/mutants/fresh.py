@@ -24,14 +24,14 @@ class Fresh:
     """A process that forks for each question, begun before any of the toolkit is loaded."""
 
     def __init__(self) -> None:
-        (self._questions, asked), (told, self._answers) = os.pipe(), os.pipe()
+        (self._questions, asked), (answered, self._answers) = os.pipe(), os.pipe()
         if not os.fork():
             os.close(asked)
-            os.close(told)
+            os.close(answered)
             self._serve()
         os.close(self._questions)
         os.close(self._answers)
-        self._asked, self._told = os.fdopen(asked, "w"), os.fdopen(told)
+        self._asked, self._answered = os.fdopen(asked, "w"), os.fdopen(answered)
 
     def ask(self, code: Path, tests: Sequence[str], limit: float) -> str | None:
         """The first test that fails with the code of a folder like ``toolkit/``; None: none.
@@ -40,7 +40,7 @@ class Fresh:
         """
         asked = {"code": str(code), "tests": list(tests), "limit": limit}
         print(json.dumps(asked), file=self._asked, flush=True)
-        status, name = json.loads(self._told.readline())
+        status, name = json.loads(self._answered.readline())
         if status:
             sys.exit(f"pytest ends with {status}, asked for {tests[:3]}")
         return name or None
@@ -75,6 +75,6 @@ class Fresh:
         finally:
             if not names and status == pytest.ExitCode.INTERRUPTED:
                 names.append("(cannot be loaded)")
-            told = [0, names[0]] if names else [status, None]
-            os.write(self._answers, f"{json.dumps(told)}\n".encode())
+            answer = [0, names[0]] if names else [status, None]
+            os.write(self._answers, f"{json.dumps(answer)}\n".encode())
             os._exit(0)

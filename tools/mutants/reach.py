@@ -59,8 +59,8 @@ class Reach:
         tests = [name for name, item in session.tests.items() if item.path == path]
         begun = spent()
         failed = session.ask([], _LONGEST, lambda: self._run(path, tests, session))
-        told = failed or f"reach in {spent() - begun:.0f} s"
-        print(f"{path.relative_to(ROOT)}: {told}", flush=True)
+        result = failed or f"reach in {spent() - begun:.0f} s"
+        print(f"{path.relative_to(ROOT)}: {result}", flush=True)
 
     def tests(self, module: str, lines: range) -> list[str]:
         """Tests that reach one of the lines, the quickest first; those that reach the module

@@ -55,8 +55,8 @@ class Session:
             self._child(chosen, limit, before, writing)
         os.close(writing)
         code = _ended(child)
-        with open(reading, encoding="utf-8") as told:
-            name = told.read()
+        with open(reading, encoding="utf-8") as file:
+            name = file.read()
         if code == _NOTHING:
             raise RuntimeError(name)
         return None if code == 0 else name or "(does not end)"
@@ -66,7 +66,7 @@ class Session:
         self._session.config.pluginmanager.register(plugin)
 
     def _child(
-        self, items: list[pytest.Item], limit: float, before: Callable[[], bool], told: int
+        self, items: list[pytest.Item], limit: float, before: Callable[[], bool], out: int
     ) -> None:
         """Run tests and end this process."""
         try:
@@ -79,25 +79,25 @@ class Session:
             resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
             if not before():
                 os._exit(_NOTHING)
-            self.register(_Stop(told))
+            self.register(_Stop(out))
             for item, following in zip(items, [*items[1:], None], strict=False):
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             os._exit(0)
         except BaseException as error:  # noqa: BLE001  # the child must not run on as its parent
-            os.write(told, f"({error!r})"[:200].encode("utf-8", "replace"))
+            os.write(out, f"({error!r})"[:200].encode("utf-8", "replace"))
             os._exit(1)
 
 
 class _Stop:
     """Ends the process at the first failure."""
 
-    def __init__(self, told: int) -> None:
-        self._told = told
+    def __init__(self, out: int) -> None:
+        self._out = out
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            os.write(self._told, report.nodeid.encode())
+            os.write(self._out, report.nodeid.encode())
             os._exit(1)
 
 

@@ -266,14 +266,14 @@ def _ticks(cell: str, checked: Sequence[Checked]) -> dict[str, Any]:
     own = [one for one in checked if one.case.cell == cell]
     counts = sum((one.counts for one in own), Counter[str]())
     wrong = {check for one in own for check in one.failures}
-    told = {
+    outcomes = {
         "mysqlbinlog": f"{counts['cells']:,} cells" if counts["cells"] else "",
         "SELECT": f"{counts['equal']} tables",
         "landed": f"{counts['landed']:,} changes",
     }
     if counts["not determined"]:
-        told["SELECT"] += f", {counts['not determined']} unknown"
-    marks = {name: f"{'✗' if name in wrong else '✓'} {text}" for name, text in told.items()}
+        outcomes["SELECT"] += f", {counts['not determined']} unknown"
+    marks = {name: f"{'✗' if name in wrong else '✓'} {text}" for name, text in outcomes.items()}
     if cell not in CELLS:
         marks["landed"] = ""
     return {"cell": cell, "events": counts["events"], "rows": counts["rows"], **marks}

@@ -95,11 +95,11 @@ def _of_done(seen: Seen) -> Iterator[Difference]:
     predicted, found = _predicted(seen), _compared(seen)
     if len(predicted) != len(found) or not all(map(alike, predicted, found)):
         yield "texts", predicted, found
-    told, wanted = _told(seen), _warned(seen.decisions)
+    reported, wanted = _reported(seen), _warned(seen.decisions)
     # A server warns once for each time that such a statement calls a function.
     several = any(s.invoked for s in seen.statements)
-    if (sorted(set(told)) if several else sorted(told)) != sorted(wanted):
-        yield "warnings", wanted, (told, seen.found)
+    if (sorted(set(reported)) if several else sorted(reported)) != sorted(wanted):
+        yield "warnings", wanted, (reported, seen.found)
 
 
 def _of_failed(seen: Seen) -> Iterator[Difference]:
@@ -122,8 +122,8 @@ def _of_failed(seen: Seen) -> Iterator[Difference]:
         logged = {str(decision.outcome)}
     if changed and seen.found.partition(", ")[2] not in (*logged, "both"):
         yield "failed", seen.decisions, seen.found
-    if set(_told(seen)) not in possible:
-        yield "warnings of what failed", possible, (_told(seen), seen.found)
+    if set(_reported(seen)) not in possible:
+        yield "warnings of what failed", possible, (_reported(seen), seen.found)
 
 
 def _is_nothing(seen: Seen) -> bool:
@@ -142,7 +142,7 @@ def _is_nothing(seen: Seen) -> bool:
 _ROWLESS = (*EVALUATED, "create_select", "load", "insert", "replace")
 
 
-def _told(seen: Seen) -> list[str]:
+def _reported(seen: Seen) -> list[str]:
     return [reason_of(text) for number, text in seen.played.warnings if number == 1592]
 
 

@@ -80,8 +80,8 @@ class Tried:
 
 def try_functions(server: Server) -> Tried:
     """All that the server's own help names with a syntax, and all that our lists name."""
-    told = server.query("SELECT name FROM mysql.help_topic WHERE description LIKE '%Syntax:%'")
-    names = {str(row[0]).removesuffix("()") for row in told if _CALLED.fullmatch(str(row[0]))}
+    topics = server.query("SELECT name FROM mysql.help_topic WHERE description LIKE '%Syntax:%'")
+    names = {str(row[0]).removesuffix("()") for row in topics if _CALLED.fullmatch(str(row[0]))}
     names |= LISTS["documented"] | LISTS["others"] | LISTS["safe"]
     calls = (
         (name, tuple(f"{name}({a})" for a in ((_OWN[name],) if name in _OWN else _ARGUMENTS)))
@@ -93,12 +93,12 @@ def try_functions(server: Server) -> Tried:
 def try_operators(server: Server) -> Tried:
     """All topics of the help tables' categories of functions and operators that are no plain
     call. Each must have an expression here; MEMBER OF is MySQL 8.0.17's."""
-    told = server.query(
+    routines = server.query(
         "SELECT t.name FROM mysql.help_topic AS t JOIN mysql.help_category AS c "
         "USING (help_category_id) WHERE t.description LIKE '%Syntax:%' AND "
         "(c.name LIKE '%Function%' OR c.name LIKE '%operator%')"
     )
-    names = {str(row[0]) for row in told}
+    names = {str(row[0]) for row in routines}
     topics = sorted(n for n in names if not (_CALLED.fullmatch(n) or _STATEMENTS.fullmatch(n)))
     calls: list[tuple[str, tuple[str, ...]]] = []
     missing = []

@@ -113,8 +113,8 @@ class Session:
         except pymysql.MySQLError as exc:
             error = (int(exc.args[0]), str(exc.args[1]) if len(exc.args) > 1 else "")
         self._cursor.execute("SHOW WARNINGS")
-        told = [(int(row[1]), str(row[2])) for row in self._cursor.fetchall()]
-        warnings = tuple(warning for warning in told if error is None or warning[0] != error[0])
+        shown = [(int(row[1]), str(row[2])) for row in self._cursor.fetchall()]
+        warnings = tuple(warning for warning in shown if error is None or warning[0] != error[0])
         found = Played(sql, error, warnings, rows, start, self._position()[1])
         self.played.append(found)
         return found

@@ -131,13 +131,13 @@ class _Reader:
             raise UsageError("the script names no databases")
         story = " ".join(self.story)
         keeps = self.keeps or [Kept(server.name) for server in self.servers] or [Kept()]
-        told = Scenario(
+        scenario = Scenario(
             name, story, self.databases, tuple(self.steps), self.when, self.ending,
             tuple(self.servers), tuple(keeps), self.places,
         )  # fmt: skip
-        if not any(isinstance(step, Sql) for step in told.steps):
+        if not any(isinstance(step, Sql) for step in scenario.steps):
             raise UsageError("the script has no statement")
-        return told
+        return scenario
 
     def _directive(self, text: str) -> None:
         if self.pending:

@@ -271,7 +271,7 @@ def logs(seed: int, inputs: int) -> int:
         try:
             fast, slow = read(by_kernel, data, mode), read(by_events, data, mode)
             assert fast.error == slow.error
-            # A stretch's unmapped rows are told before the rest of it is decoded.
+            # A stretch's unmapped rows are reported before the rest of it is decoded.
             assert slow.error or sorted(fast.damages) == sorted(slow.damages)
             assert fast.losses == slow.losses
             if slow.error:  # the scan may have met the XID behind them

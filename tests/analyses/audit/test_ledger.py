@@ -119,7 +119,7 @@ def test_quiet(transactions: Any, rows_of: Rows) -> None:
 def test_quiet_of_each_server_by_itself(
     make_transactions: Callable[..., pa.Table], convert: Callable[[pa.Table], Any], rows_of: Rows
 ) -> None:
-    """Another's transactions end no silence, and its silence is told once."""
+    """Another's transactions end no silence, and its silence is reported once."""
     stamps = [("a", 0), ("b", 10), ("a", 5000), ("b", 6000)]
     rows = [{"source": s, "timestamp": t, "end_timestamp": t} for s, t in stamps]
     found = rows_of(audit.quiet(convert(make_transactions(rows)), seconds=3600))

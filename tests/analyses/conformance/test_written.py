@@ -221,7 +221,7 @@ def test_every_cell_that_mysqlbinlog_judges_is_written_back_alike(
     golden_case: Callable[..., Any], cell: str
 ) -> None:
     """All values of all types, which agree with mysqlbinlog's text (test_golden_conformance.py):
-    so writing is held against mysqlbinlog, and each changed value is told apart."""
+    so writing is held against mysqlbinlog, and each changed value is distinguished."""
     case, seen = golden_case(cell, "types"), Counter[str]()
     server = case.events()[0]["fields"]["server_version"]
     for ours, stored, column in cells(case):

@@ -219,7 +219,7 @@ def test_what_stands_in_the_way(
 def test_an_alter_that_converts_values_ends_the_way_back(
     make_changes: Make, make_transactions: Make, make_boundaries: Make, alter: str, stops: bool
 ) -> None:
-    """What stood there before cannot be told from what the server made of it."""
+    """What stood there before does not follow from what the server made of it."""
     changes = make_changes(
         FIELDS,
         [

@@ -198,7 +198,7 @@ def test_a_delimiter_as_clients_have_it() -> None:
         f"{body} ",
         "CALL d.p()",
     ]
-    assert scenario.begin == 1_704_067_200 * SECOND  # 2024-01-01, where no start is told
+    assert scenario.begin == 1_704_067_200 * SECOND  # 2024-01-01, where no start is given
 
 
 def test_a_file_is_called_as_it_is(tmp_path: Path) -> None:

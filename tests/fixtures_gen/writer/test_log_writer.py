@@ -95,7 +95,7 @@ def test_a_copy_of_a_real_log_is_the_log(cell: str) -> None:
     [(StartV3(1, "3.23.58", 0), 13 + 56), (StartV3(3, "4.1.22", 0), 19 + 56)],
 )
 def test_start_events_have_the_documents_sizes(start: StartV3, size: int) -> None:
-    """Seeds/002, "Binlog Versions": by these sizes the versions are told apart."""
+    """Seeds/002, "Binlog Versions": by these sizes the versions are distinguished."""
     log = LogWriter(start)
     assert len(log.data) == 4 + size
     assert read(bytes(log.data))[0].raw.version == start.binlog_version

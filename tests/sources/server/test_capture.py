@@ -382,7 +382,7 @@ def test_compressed_payloads_and_encrypted_logs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("series", ["5.7", "8.0", "9"])
 def test_rights(servers: Servers, series: str, tmp_path: Path) -> None:
-    """REPLICATION SLAVE is enough; without it the server's words are told."""
+    """REPLICATION SLAVE is enough; without it the server's words are reported."""
     server = servers(series)
     for user in ("rep", "nobody"):
         server.query(f"DROP USER IF EXISTS {user}")
@@ -399,7 +399,7 @@ def test_rights(servers: Servers, series: str, tmp_path: Path) -> None:
 
 
 def test_a_killed_dump_is_no_end(servers: Servers, tmp_path: Path) -> None:
-    """An administrator's KILL: a follower comes again; one that may not is told."""
+    """An administrator's KILL: a follower comes again; one that may not gets an error."""
     server = servers("8.0")
     dumps = "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"
     stop = Stop()
