@@ -376,7 +376,7 @@ class TableSchema:
     ``key_kind``: ``primary``, ``unique``, ``none`` (it is known that there is none) or ``unknown``;
     ``key_origin``: where that is known from. ``cascades``: see :class:`TableDefinition`;
     ``twice``: whether its server logs such changes, and some of its own rows twice
-    (docs/traps.md, "Undo from 9.6 on"). ``problems``: what contradicts (a definition that does not
+    (docs/traps.md, "Cascades"). ``problems``: what contradicts (a definition that does not
     fit the table map), each one sentence; ``supposed``: what it rests on that is not known.
     """
 

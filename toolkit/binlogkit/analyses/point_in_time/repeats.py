@@ -3,7 +3,7 @@
 From 9.6 on a server logs what foreign keys do. Of a row that refers to itself, or of rows that
 refer to each other, in one table, it logs a DELETE with the row as it was before the statement,
 after the UPDATE (ON DELETE SET NULL) or the DELETE (CASCADE) that the foreign key made of it (seen
-on 9.7.4; docs/traps.md, "Undo from 9.6 on"). The earlier one is left out: what the DELETE says is
+on 9.7.4; docs/traps.md, "Cascades"). The earlier one is left out: what the DELETE says is
 what was there.
 """
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from binlogkit.analyses._tasks import Batches, packed, row, unpacked
+from binlogkit.analyses.point_in_time.repeats import once
 from binlogkit.constants import TableId
 from binlogkit.frames.log_order import in_log_order
 from binlogkit.frames.schema import table_of
@@ -73,7 +74,7 @@ class _Sifting:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in self.changes(batches):
-            for part in self.sieve(batch):
+            for part in self.sieve(once(batch)):
                 if part.num_rows:
                     yield row(_FOUND, None, packed(part))
         yield row(_FOUND, json.dumps(self.sieve.learned()), None)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses.point_in_time.repeats import once
 from binlogkit.analyses.references import connected
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
@@ -95,7 +96,7 @@ class LandedSource(UndoSource):
 
     def of_tables(self, tables: Collection[TableId] | None) -> Iterator[pa.RecordBatch]:
         """See :class:`UndoSource`."""
-        yield from self._of(tables)
+        yield from map(once, self._of(tables))
 
     def _of(self, tables: Collection[TableId] | None) -> Iterable[pa.RecordBatch]:
         """The same, to be read again and again."""
