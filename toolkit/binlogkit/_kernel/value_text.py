@@ -42,13 +42,6 @@ def hex_text(data: bytes | bytearray | memoryview) -> str:
     return "0x" + data.hex().upper()
 
 
-def single(value: float) -> float:
-    """The double whose shortest text is the shortest text of a 32-bit float."""
-    import numpy as np
-
-    return float(str(np.float32(value)))
-
-
 def decimal_text(value: Decimal) -> str:
     """The text of a DECIMAL, with all digits of its scale and never an exponent."""
     return format(value, "f")

@@ -16,7 +16,6 @@ from binlogkit._kernel.value_text import (
     decimal_text,
     hex_text,
     not_finite,
-    single,
     time_text,
 )
 from binlogkit.errors import DamageError
@@ -28,12 +27,19 @@ _ABSENT = object()
 Formatter = Callable[[Any], object]
 
 
+def _single(value: float) -> float:
+    """The double whose shortest text is the shortest text of a 32-bit float."""
+    import numpy as np
+
+    return float(str(np.float32(value)))
+
+
 def _formatter(field: pa.Field) -> Formatter | None:
     """How a value of this field reads in the contract; None where it stands as it is."""
     facts = field_facts(field)
     kind, scale = facts.get("kind", "text"), int(facts.get("scale", "0"))
     formatters: dict[str, Formatter] = {
-        "float": single,
+        "float": _single,
         "decimal": lambda v: decimal_text(v) if isinstance(v, Decimal) else str(v),
         "date": date_text,
         "time": lambda v: time_text(v, scale),

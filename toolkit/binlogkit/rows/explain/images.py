@@ -15,7 +15,7 @@ from typing import Any
 from binlogkit._kernel.cells import Decoder, NoArrowValue, Undecodable
 from binlogkit._kernel.codecs import decoder_for
 from binlogkit._kernel.json_diff import diff_text
-from binlogkit._kernel.value_text import date_text, datetime_text, decimal_text, single, time_text
+from binlogkit._kernel.value_text import date_text, datetime_text, decimal_text, time_text
 from binlogkit.constants import ColumnType as T
 from binlogkit.errors import DamageError
 from binlogkit.events.explain.cursor import Recorder
@@ -239,9 +239,15 @@ def _with_length(part: FieldPart, column: Column, width: int, data: bytes) -> No
         content.meaning = f"in {column.charset}" if column.charset else ""
 
 
+def _single(value: float, _: int) -> float:
+    import numpy as np
+
+    return float(str(np.float32(value)))
+
+
 # (value, fraction digits) -> the contract's form.
 _FORMATS: dict[T, Callable[[Any, int], object]] = {
-    T.FLOAT: lambda value, _: single(value),
+    T.FLOAT: _single,
     **dict.fromkeys((T.TIME, T.TIME2), time_text),
     **dict.fromkeys((T.DATETIME, T.DATETIME2, T.TIMESTAMP, T.TIMESTAMP2), datetime_text),
     **dict.fromkeys((T.NEWDECIMAL, T.DECIMAL), lambda value, _: decimal_text(value)),
