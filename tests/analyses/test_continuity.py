@@ -100,7 +100,7 @@ def test_it_is_what_the_model_says(parts: list[tuple[bool, list[Change]]], compl
             rows.doubt(batch(changes))
             model.doubt(changes)
         else:
-            assert rows.take(batch(changes)) == model.take(changes)
+            assert rows.feed(batch(changes)) == model.take(changes)
 
 
 def keyless_model(changes: list[Change]) -> list[tuple[int, Break, int]]:
@@ -137,7 +137,7 @@ def test_equal_rows_of_a_table_without_a_key_are_counted(parts: list[list[Change
     rows.forget(empty=True)
     found, before = [], 0
     for changes in parts:
-        found += [(before + i, how, key) for i, how, key in rows.take(batch(changes))]
+        found += [(before + i, how, key) for i, how, key in rows.feed(batch(changes))]
         before += len(changes)
     assert found == keyless_model([change for changes in parts for change in changes])
 
@@ -146,13 +146,13 @@ def test_without_a_key_nothing_is_compared_unless_all_rows_are_known() -> None:
     rows = KnownRows()
     rows.keyless = True
     gone: list[Change] = [((7, 3, 1), None)]
-    assert rows.take(batch(gone)) == [] and rows.compared == 0
+    assert rows.feed(batch(gone)) == [] and rows.compared == 0
     rows.forget(empty=True)
-    assert rows.take(batch(gone)) == [(0, Break.APPEARED, 7)] and rows.compared == 1
+    assert rows.feed(batch(gone)) == [(0, Break.APPEARED, 7)] and rows.compared == 1
     rows.doubt(batch(gone))
-    assert rows.take(batch(gone)) == []
+    assert rows.feed(batch(gone)) == []
     rows.forget(empty=True)
-    assert rows.take(batch([((ABSENT, 3, 1), None)])) == [] and not rows.complete
+    assert rows.feed(batch([((ABSENT, 3, 1), None)])) == [] and not rows.complete
 
 
 @pytest.mark.parametrize("complete", [False, True])
@@ -168,7 +168,7 @@ def test_many_rows_that_come_and_go(complete: bool, monkeypatch: pytest.MonkeyPa
         gone: list[Change] = [((2 * key + 1, 3, 1), None) for key in keys[:900]]
         odd: list[Change] = [((2 * key + 1, 5, 1), None) for key in keys[890:902]]
         for changes in (made, gone, odd):
-            assert rows.take(batch(changes)) == model.take(changes)
+            assert rows.feed(batch(changes)) == model.take(changes)
     places = len(rows._memory) // 16
     assert places == (8192 if complete else 32768)
     assert rows.compared == 20 * 912
@@ -177,10 +177,10 @@ def test_many_rows_that_come_and_go(complete: bool, monkeypatch: pytest.MonkeyPa
 def test_changes_of_one_side_only() -> None:
     """A batch without any image on a side has no buffer for it."""
     rows = KnownRows()
-    assert rows.take(batch([(None, (7, 3, 1))])) == []
-    assert rows.take(batch([((7, 3, 1), None)])) == []
-    assert rows.take(batch([((7, 3, 1), None)])) == [(0, Break.APPEARED, 7)]
-    assert rows.take(batch([((7, 3, 1), (9, 3, 1)), ((9, 5, 1), None)]).slice(1)) == []
+    assert rows.feed(batch([(None, (7, 3, 1))])) == []
+    assert rows.feed(batch([((7, 3, 1), None)])) == []
+    assert rows.feed(batch([((7, 3, 1), None)])) == [(0, Break.APPEARED, 7)]
+    assert rows.feed(batch([((7, 3, 1), (9, 3, 1)), ((9, 5, 1), None)]).slice(1)) == []
 
 
 @pytest.mark.parametrize(

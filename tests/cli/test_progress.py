@@ -88,7 +88,7 @@ def test_an_interruption_ends_it(
         raise KeyboardInterrupt
 
     terminal("stderr")
-    monkeypatch.setattr("binlogkit.frames.events.Events.take", interrupted)
+    monkeypatch.setattr("binlogkit.frames.events.Events.feed", interrupted)
     done = run("events", log)
     assert done.status == 130
     assert done.err.count(HIDE) == done.err.count(SHOW) == 1

@@ -267,7 +267,7 @@ def test_views_of_one_reading_have_their_own_filters() -> None:
 
     for window in reading.windows():
         for number, view in enumerate(views):
-            take(number, view.take(window))
+            take(number, view.feed(window))
     for number, view in enumerate(views):
         take(number, view.finish())
     for filters, rows in zip(wanted, together, strict=True):

@@ -69,13 +69,13 @@ def test_audit_and_verify_agree(on_damage: str, path: Path) -> None:
 def test_an_audit_looks_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the rows stand on and the findings come from the same pass over the windows."""
     log, taken = bk.open(LOGS[0]), []
-    take = Soundness.take
+    take = Soundness.feed
 
     def counted(soundness: Soundness, window: Window, *more: Any) -> list[Finding]:
         taken.append(window)
         return take(soundness, window, *more)
 
-    monkeypatch.setattr(Soundness, "take", counted)
+    monkeypatch.setattr(Soundness, "feed", counted)
     assert log.audit()["integrity"].num_rows == len(log.gaps) == 0
     assert len({id(window) for window in taken}) == len(taken) > 0
 

@@ -24,7 +24,7 @@ def told(make_changes: Make, op: str, rows: Sequence[tuple[Any, ...]], **how: An
     suspect = Suspect(op, {f"{op}_many": 0.5})
     images = Images(suspect)
     for batch in changes.to_batches(max_chunksize=3):
-        images.take(batch)
+        images.feed(batch)
     images.tell()
     return suspect
 

@@ -77,7 +77,7 @@ def test_what_happened_to_tables_is_what_one_reading_tells(opened: Any) -> None:
     parts = list(parts_of(log.carriers, log.options, segment=1))
     joined = Joined(parts, log.options, happening=True)
     try:
-        viewed(log, history.take)
+        viewed(log, history.feed)
     except InputError:
         assert any(part.unreadable for part in parts)
         return

@@ -109,7 +109,7 @@ class KnownRows:
                 if at < len(images):
                     self._grow()
 
-    def take(self, batch: pa.RecordBatch) -> list[tuple[int, Break, int]]:
+    def feed(self, batch: pa.RecordBatch) -> list[tuple[int, Break, int]]:
         """Take counted changes in log order; returns those that do not continue what is known.
 
         Each as its place in the batch, how, and its key's digest.

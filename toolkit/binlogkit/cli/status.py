@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.cli.progress import end_progress
+from binlogkit.constants import TableId
 from binlogkit.errors import printable
 from binlogkit.rows.filters import Filters
 
@@ -68,7 +69,7 @@ def status_of(
     losses: bool = True,
     notes: Collection[str] = (),
     concerns: Callable[[str, int | None], bool] = lambda _file, _pos: True,
-    tables: Collection[tuple[str, str]] | None = None,
+    tables: Collection[TableId] | None = None,
 ) -> int:
     """Report what the reading of ``log`` met, and the status that follows from it.
 

@@ -21,7 +21,7 @@ class Activity:
     def __init__(self) -> None:
         self._parts: list[pa.RecordBatch] = []
 
-    def take(self, batch: pa.RecordBatch) -> None:
+    def feed(self, batch: pa.RecordBatch) -> None:
         """Take the next batch."""
         if not batch.num_rows:
             return

@@ -45,7 +45,7 @@ def event_batches(
     events = Events(filters, compact=compact)
     for window in reading.windows():
         reading.damages.extend(error for _, error in window.damages)
-        yield from events.take(window)
+        yield from events.feed(window)
 
 
 class Events:
@@ -64,7 +64,7 @@ class Events:
         self._unsure = -1  # the transaction of what is held
         self._held: list[pa.RecordBatch] = []
 
-    def take(self, window: Window) -> Iterator[pa.RecordBatch]:
+    def feed(self, window: Window) -> Iterator[pa.RecordBatch]:
         """Take the next window; the events that are known to be wanted."""
         self._known.add(window.transactions, window.facts)
         held, self._unsure = self._unsure, self._without_thread(window)

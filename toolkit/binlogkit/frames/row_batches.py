@@ -90,7 +90,7 @@ def read_batches(
         for window in windows:
             for view in views:
                 view(window)
-            yield from map(chosen, changes.take(window))
+            yield from map(chosen, changes.feed(window))
     except (DamageError, InputError):
         yield from map(chosen, changes.finish())
         raise
@@ -126,7 +126,7 @@ def _unsure(schema: TableSchema, batch: pa.RecordBatch) -> Iterator[Supposition]
 class RowChanges:
     """A view of a reading's windows: the row changes, as batches.
 
-    :meth:`take` gives what is complete after a window, :meth:`finish` the rest.
+    :meth:`feed` gives what is complete after a window, :meth:`finish` the rest.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class RowChanges:
 
     # ---- windows of the reading ---------------------------------------------------------------
 
-    def take(self, window: Window) -> Iterator[Batches]:
+    def feed(self, window: Window) -> Iterator[Batches]:
         """Take a window; the batches that are complete then."""
         self._known.add(window.transactions, window.facts)
         if len(window.transactions) and (self._log is None or self._log[0] is not window.carrier):

@@ -115,7 +115,7 @@ def beyond_ascii(texts: pa.Array) -> pa.Array:
     return pc.invert(pc.string_is_ascii(texts)).fill_null(False)
 
 
-def supposed_of(name: tuple[str, str], images: pa.StructArray) -> Iterator[Supposition]:
+def supposed_of(name: TableId, images: pa.StructArray) -> Iterator[Supposition]:
     """What is supposed of the values in images of a table: of text beyond ASCII whose character
     set is unknown, and of negative numbers that nothing shows to be signed."""
     import pyarrow as pa

@@ -40,7 +40,7 @@ class Statements:
         self._known = TransactionFacts()
         self._parts: list[pa.Table] = []
 
-    def take(self, window: Window) -> None:
+    def feed(self, window: Window) -> None:
         """Take the next window."""
         self._known.add(window.transactions, window.facts)
         stretch = window.stretch
@@ -143,7 +143,7 @@ class Boundaries:
         self.found = [in_small_letters(boundary) for boundary in self.found]
         self.changes = {seq: change.in_small_letters() for seq, change in self.changes.items()}
 
-    def take(self, window: Window) -> list[tuple[int, Record]]:
+    def feed(self, window: Window) -> list[tuple[int, Record]]:
         """Take the next window; the boundaries in it, with their entries."""
         if window.folded and not self.folded:
             self.fold()

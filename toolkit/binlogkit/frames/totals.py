@@ -86,7 +86,7 @@ class Totals(_Sums):
     An event's minute is that of its own time, its statement's start (docs/traps.md, "Clocks").
     """
 
-    def take(self, window: Window, rows: Numbers) -> None:
+    def feed(self, window: Window, rows: Numbers) -> None:
         """Take the next window; ``rows``: of each entry."""
         if window.stretch is None:
             return
@@ -113,7 +113,7 @@ class Totals(_Sums):
 class TouchedTables(_Sums):
     """Which tables each transaction changes."""
 
-    def take(self, window: Window, rows: Numbers) -> None:
+    def feed(self, window: Window, rows: Numbers) -> None:
         """Take the next window; ``rows``: of each entry."""
         if window.stretch is None:
             return

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.constants import EventType
+from binlogkit.constants import EventType, TableId
 from binlogkit.events.gtid import Gtid
 from binlogkit.frames.arrays import bits, flags, integers, numbers, text_array
 from binlogkit.frames.fields.field import arrow_schema
@@ -79,7 +79,7 @@ class _Facts:
 class _Pairs:
     """Which tables each transaction touched: (transaction, table) in the order of the log."""
 
-    names: dict[tuple[str, str], int] = field(default_factory=dict)
+    names: dict[TableId, int] = field(default_factory=dict)
     parts: list[np.ndarray[Any, Any]] = field(default_factory=list)
 
     def add(self, numbers: np.ndarray[Any, Any], tables: np.ndarray[Any, Any]) -> None:
@@ -88,7 +88,7 @@ class _Pairs:
         _, firsts = np.unique(pairs, return_index=True)
         self.parts.append(pairs[np.sort(firsts)])
 
-    def number(self, name: tuple[str, str]) -> int:
+    def number(self, name: TableId) -> int:
         """That of a table."""
         return self.names.setdefault(name, len(self.names))
 
@@ -124,10 +124,10 @@ class Transactions:
 
     # ---- windows ------------------------------------------------------------------------------
 
-    def take(self, window: Window, rows: np.ndarray[Any, Any] | None = None) -> None:
+    def feed(self, window: Window, rows: np.ndarray[Any, Any] | None = None) -> None:
         """Take the next window; ``rows``: of each entry, None where they are not counted."""
         self._take_records(window)
-        self._decisions |= {n: decision for n, _, decision in self._prepared.take(window)}
+        self._decisions |= {n: decision for n, _, decision in self._prepared.feed(window)}
         at = 0 if window.stretch is None else window.stretch.ordinal
         for item in window.looked:
             if item.transaction is not None and item.number >= 0:

@@ -277,7 +277,7 @@ class LiveTables:
 
     def _take(self, batches: list[Any]) -> None:
         for batch in batches:
-            self._replay.take(batch)
+            self._replay.feed(batch)
 
     def _happen(self, boundary: Boundary, changes: dict[TableId, TableStep]) -> None:
         """Carry out what happens to a table."""

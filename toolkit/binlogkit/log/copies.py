@@ -50,7 +50,7 @@ def differing(
     copies = _Copies(copied)
     try:
         for window in reading.windows():
-            yield from copies.take(window)
+            yield from copies.feed(window)
     except (DamageError, InputError):
         pass  # the first reading already reported it
     yield from copies.end()
@@ -67,7 +67,7 @@ class _Copies:
         self._same = b""  # the column layouts of earlier rows
         self._tables: set[str] = set()
 
-    def take(self, window: Window) -> Iterator[Differing]:
+    def feed(self, window: Window) -> Iterator[Differing]:
         """Take the next window."""
         stretch = window.stretch
         gtids = self._gtids(window)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from binlogkit.constants import HEADER_LENGTH
+from binlogkit.constants import HEADER_LENGTH, TableId
 from binlogkit.errors import DamageError, InputError, LimitError, UnmetWarning, printable
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.filter_args import place_in
@@ -129,7 +129,7 @@ def _shortened(found: GtidSet | list[int]) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\N{HORIZONTAL ELLIPSIS}"
 
 
-def tables_not_met(met: Collection[tuple[str, str]], filters: Mapping[str, Any]) -> list[str]:
+def tables_not_met(met: Collection[TableId], filters: Mapping[str, Any]) -> list[str]:
     """Warnings about tables in ``filters`` that are not among those whose rows were ``met``.
 
     Excluded tables are reported only where a similar name exists.
@@ -159,7 +159,7 @@ def written_as_text(log: Read, filters: Mapping[str, Any], *, nothing: bool) -> 
     ]
 
 
-def _there(name: TableName, met: Collection[tuple[str, str]]) -> bool:
+def _there(name: TableName, met: Collection[TableId]) -> bool:
     return any(name(*other) for other in met)
 
 
@@ -167,7 +167,7 @@ def _written(name: TableName) -> str:
     return written_table_name(*([] if name.db is None else [name.db]), name.table)
 
 
-def others(name: TableName, met: Collection[tuple[str, str]]) -> str:
+def others(name: TableName, met: Collection[TableId]) -> str:
     """The tables with rows that may be meant instead; empty where none is similar.
 
     That is the table whose name differs only in case (names in a log are compared case-sensitively,

@@ -69,12 +69,12 @@ class _Lists:
         self.boundaries = Boundaries(wanted)
         self.unchecked = [np.zeros(0, np.int64)]
 
-    def take(self, window: Window, rows: np.ndarray[Any, Any] | None) -> None:
+    def feed(self, window: Window, rows: np.ndarray[Any, Any] | None) -> None:
         """Take the next window. ``rows``: the row count of each entry, None where rows are not
         counted."""
-        self.transactions.take(window, rows)
-        self.statements.take(window)
-        self.boundaries.take(window)
+        self.transactions.feed(window, rows)
+        self.statements.feed(window)
+        self.boundaries.feed(window)
         self.unchecked.append(window.unchecked())
 
 
@@ -92,16 +92,16 @@ def read_ledgers(log: Streams, carriers: list[Carrier], **filters: Unpack[Filter
     lists, counts = _Lists(wanted), RowCounts(stops=False)
     images = None if filters else ImageChecks()
 
-    def take(window: Window) -> None:
-        lists.take(window, counts.of(window)[0] if filters else None)
+    def feed(window: Window) -> None:
+        lists.feed(window, counts.of(window)[0] if filters else None)
 
     try:
-        for batch in log.read_batches(reading, wanted, views=(take,), images=images):
-            activity.take(batch.batch)
+        for batch in log.read_batches(reading, wanted, views=(feed,), images=images):
+            activity.feed(batch.batch)
     except DamageError as error:
         # Events after it were taken with their windows: re-read what came before it.
         lists = _Lists(wanted)
-        view_log(log, lists.take, counting=True)
+        view_log(log, lists.feed, counting=True)
         if str(error) not in map(str, log.damages):
             log.damages.append(error)
         verification, changes = verify_log(log, images=not filters), activity.finish()

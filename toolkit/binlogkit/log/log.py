@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
+from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.log.filter_warnings import warn_of_unknown, warn_of_unmet
 from binlogkit.log.signatures import name_all
@@ -242,7 +243,7 @@ class Log(Streams):
         """Every version of every table with row changes."""
         return [schema for versions in viewed(self).schemas.values() for schema in versions]
 
-    def table_pairs(self) -> list[tuple[str, str]]:
+    def table_pairs(self) -> list[TableId]:
         """(db, table) of every table with row changes, sorted."""
         return sorted(viewed(self).schemas)
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack
 
+from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.frames.row_counts import RowCounts
 from binlogkit.log.copies import Differing, differing
@@ -47,7 +48,7 @@ class Batch:
     ``pyarrow.RecordBatch`` as frames/schema.py says.
     """
 
-    table: tuple[str, str]
+    table: TableId
     schema_version: int
     batch: pa.RecordBatch
 
@@ -91,7 +92,7 @@ class Streams:
         self.damages: list[DamageError] = []
         self.problems: list[Problem] = []
         self.loose: dict[str, int] = {}
-        self.met: Mapping[tuple[str, str], Sequence[TableSchema]] = {}
+        self.met: Mapping[TableId, Sequence[TableSchema]] = {}
         self.unreadable: InputError | None = None
         self._reading: Reading | Joined | None = None
         self._gaps = Gaps()
@@ -335,7 +336,7 @@ class Streams:
 
             return joined_transactions(*kept, wanted, self.files)
         if not wanted.where:
-            view_log(self, transactions.take, counting=True, sources=wanted.sources)
+            view_log(self, transactions.feed, counting=True, sources=wanted.sources)
             return transactions.finish(wanted, self.files)
         touching = self._touching(wanted, transactions)
         return those(transactions.finish(wanted, self.files), touching)
@@ -367,11 +368,11 @@ class Streams:
         ``transactions`` see."""
         reading, counts = self.reading(), RowCounts(stops=False)
 
-        def take(window: Window) -> None:
-            transactions.take(window, counts.of(window)[0])
+        def feed(window: Window) -> None:
+            transactions.feed(window, counts.of(window)[0])
 
         found: set[int | None] = set()
-        for batch in self.batches_to_damage(reading, wanted, frozenset(), views=(take,)):
+        for batch in self.batches_to_damage(reading, wanted, frozenset(), views=(feed,)):
             found.update(batch.batch.column("tx").unique().to_pylist())
         return found
 
@@ -387,7 +388,7 @@ class Streams:
             if found is not None:
                 return found
         made = Statements(wanted)
-        viewed(self, made.take, sources=wanted.sources)
+        viewed(self, made.feed, sources=wanted.sources)
         return made.finish()
 
     def boundary_table(self, wanted: Filters) -> pa.Table:
@@ -402,7 +403,7 @@ class Streams:
             if kept is not None and texts is not None:
                 return joined_boundaries(*kept, wanted.sources, self.files, texts)
         made = Boundaries(wanted)
-        viewed(self, made.take, sources=wanted.sources)
+        viewed(self, made.feed, sources=wanted.sources)
         return made.finish()
 
     def one_history(self, sources: Iterable[str], what: str) -> None:

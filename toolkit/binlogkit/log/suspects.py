@@ -80,8 +80,8 @@ def _look(log: Streams, suspects: list[Suspect]) -> None:
             if suspect.like:
                 like = np.isin(numbers, suspect.like) & (done == suspect.op)
                 if like.any():
-                    image.take(batch.batch.filter(pa.array(like)), like=True)
+                    image.feed(batch.batch.filter(pa.array(like)), like=True)
             if here.any():
-                image.take(batch.batch.filter(pa.array(here)))
+                image.feed(batch.batch.filter(pa.array(here)))
     for _, image, _ in images:
         image.tell()

@@ -332,13 +332,13 @@ class _Steps:
         """Take a window. Returns whether there are transactions, all of them whole."""
         step = self._step
         if self._ledger is not None:
-            self._ledger.take(window, self._counts.of(window)[0])
-        found = self._boundaries.take(window)
+            self._ledger.feed(window, self._counts.of(window)[0])
+        found = self._boundaries.feed(window)
         boundaries = [(record, self._boundaries.changes[record["seq"]]) for _, record in found]
         for boundary in boundaries:
             self._heard(*boundary)
         step.boundaries += boundaries
-        for group in chain(self._changes.take(window), self._changes.flush()):
+        for group in chain(self._changes.feed(window), self._changes.flush()):
             self._hold(group)
         self._boundaries.found.clear()
         self._boundaries.changes.clear()
@@ -346,7 +346,7 @@ class _Steps:
         step.server_version = window.server_version or step.server_version
         self._take_start(window, step)
         self._take_xa(window, step)
-        self._texts.take(window)
+        self._texts.feed(window)
         records, stretch = window.transactions, window.stretch
         self._note_ended(window, step)
         if len(records) and records["open"][-1]:
@@ -383,7 +383,7 @@ class _Steps:
 
     def _take_xa(self, window: Window, step: Step) -> None:
         others = set(self._prepared.others)
-        for prepared, _, decision in self._prepared.take(window):
+        for prepared, _, decision in self._prepared.feed(window):
             step.decided.append((prepared, decision[0]))
         step.unknown_xa += sorted(self._prepared.others.keys() - others)
 

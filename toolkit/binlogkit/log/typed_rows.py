@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Unpack
 
+from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, InputError, SchemaError
 from binlogkit.frames.layouts import empty_batch
 from binlogkit.frames.row_batches import read_batches
@@ -27,7 +28,7 @@ def typed_rows(
     SchemaError of versions that cannot be united, UsageError, and with the rows those of reading.
     """
     wanted = log.wanted(table=table, **filters)
-    found: dict[tuple[tuple[str, str], int], pa.RecordBatch] = {}
+    found: dict[tuple[TableId, int], pa.RecordBatch] = {}
     with suppress(DamageError, InputError):  # the next reading reports them
         reading = log.reading_of(wanted)
         for window in read_batches(reading, wanted, columns=wanted.where.columns):

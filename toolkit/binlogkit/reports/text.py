@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
+from binlogkit.constants import TableId
 from binlogkit.errors import printable
 from binlogkit.frames.fields.field import written_schema
 from binlogkit.frames.fields.rows import STATE, TABLE_STATE
@@ -116,9 +117,7 @@ def write_state(state: StateRows, output: Output) -> int:
     return write_batches(*state.typed(), output)
 
 
-def write_states(
-    tables: Iterable[tuple[tuple[str, str], Iterable[pa.RecordBatch]]], output: Output
-) -> int:
+def write_states(tables: Iterable[tuple[TableId, Iterable[pa.RecordBatch]]], output: Output) -> int:
     """Write the rows of several tables, by (db, table), each row with its table's name; returns how
     many.
 
@@ -128,7 +127,7 @@ def write_states(
 
 
 def _named(
-    tables: Iterable[tuple[tuple[str, str], Iterable[pa.RecordBatch]]],
+    tables: Iterable[tuple[TableId, Iterable[pa.RecordBatch]]],
 ) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 

@@ -25,7 +25,7 @@ class Prepared:
         self.open: dict[tuple[str | None, str], int] = {}
         self.others: dict[str, Decision] = {}
 
-    def take(self, window: Window) -> Iterator[tuple[int, int, Decision]]:
+    def feed(self, window: Window) -> Iterator[tuple[int, int, Decision]]:
         """Take the next window; the numbers of the transactions that it decides, of those that do,
         and how.
 

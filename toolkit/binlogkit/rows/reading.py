@@ -145,7 +145,7 @@ class Reading:
             try:
                 for window in self._log(i, carrier, submit):
                     if self._gaps is not None:
-                        self._gaps.take(window)
+                        self._gaps.feed(window)
                     yield window
             except InputError as error:
                 self.unreadable = self.unreadable.and_also(error) if self.unreadable else error

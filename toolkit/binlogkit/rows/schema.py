@@ -134,7 +134,7 @@ class ForeignKey:
         return not {self.on_delete, self.on_update}.isdisjoint(("CASCADE", "SET NULL"))
 
     def following(
-        self, db: str, old: tuple[str, str], new: tuple[str, str], columns: Mapping[str, str]
+        self, db: str, old: TableId, new: TableId, columns: Mapping[str, str]
     ) -> ForeignKey:
         """It once its parent ``old`` is called ``new``; any other stays.
 
@@ -151,7 +151,7 @@ class ForeignKey:
         names = {column.name.lower(): column.name for column in columns}
         return replace(self, referenced=tuple(names.get(n.lower(), n) for n in self.referenced))
 
-    def of_renamed(self, old: tuple[str, str], new: tuple[str, str]) -> ForeignKey:
+    def of_renamed(self, old: TableId, new: TableId) -> ForeignKey:
         """It once its table ``old``, the child, is called ``new``: a name of InnoDB's follows."""
         made = re.compile(rf"\A{re.escape(old[1])}(?=_ibfk_)", re.IGNORECASE)
         name = self.name and made.sub(lambda _: new[1], self.name)
@@ -248,19 +248,17 @@ class TableDefinition:
         return tuple(map(".".join, self.parents))
 
     @property
-    def parents(self) -> tuple[tuple[str, str], ...]:
+    def parents(self) -> tuple[TableId, ...]:
         """The same tables as (db, table)."""
         found = ((fk.db or self.db, fk.table) for fk in self.foreign if fk.cascades)
         return tuple(dict.fromkeys(found))
 
-    def renamed(self, new: tuple[str, str]) -> TableDefinition:
+    def renamed(self, new: TableId) -> TableDefinition:
         """It once it is called ``new``."""
         foreign = tuple(key.of_renamed((self.db, self.table), new) for key in self.foreign)
         return replace(self, db=new[0], table=new[1], foreign=foreign)
 
-    def referring(
-        self, old: tuple[str, str], new: tuple[str, str], columns: Mapping[str, str]
-    ) -> TableDefinition:
+    def referring(self, old: TableId, new: TableId, columns: Mapping[str, str]) -> TableDefinition:
         """It with its foreign keys following a parent; see :meth:`ForeignKey.following`."""
         foreign = tuple(key.following(self.db, old, new, columns) for key in self.foreign)
         return self if foreign == self.foreign else replace(self, foreign=foreign)
@@ -307,12 +305,12 @@ class TableChange:
     reason: str | None = None
     before: TableDefinition | None = None
     conditional: bool = False
-    reads: tuple[tuple[str, str], ...] | None = None
+    reads: tuple[TableId, ...] | None = None
     alone: bool = False
     deletes_all: bool = False
     moment: StatementTime = StatementTime()
     unchecked: bool = False
-    like: tuple[str, str] | None = None
+    like: TableId | None = None
 
     def in_small_letters(self) -> TableChange:
         """It as a server with lower_case_table_names=1 names tables."""
@@ -394,7 +392,7 @@ class TableSchema:
     twice: bool = False
 
     @property
-    def name(self) -> tuple[str, str]:
+    def name(self) -> TableId:
         """``(db, table)``."""
         return (self.db, self.table)
 

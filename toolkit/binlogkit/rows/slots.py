@@ -12,7 +12,7 @@ import numpy as np
 
 from binlogkit._kernel.cursor import Cursor
 from binlogkit._kernel.native.scan import Scanner
-from binlogkit.constants import EventType
+from binlogkit.constants import EventType, TableId
 from binlogkit.errors import DamageError, MalformedEventError
 from binlogkit.events.base import ParseContext
 from binlogkit.events.reader import EventParser
@@ -149,7 +149,7 @@ class Slots:
         return damages
 
 
-def table_name(stretch: Stretch, slot: int) -> tuple[str, str]:
+def table_name(stretch: Stretch, slot: int) -> TableId:
     """The database and table of a map in a stretch, also of one that cannot be read to its end."""
     i = int(np.flatnonzero(stretch.entries["slot"] == slot)[0])
     cursor = Cursor(stretch.body(i), "", 0)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from binlogkit._kernel.charsets import COLLATIONS
+from binlogkit.constants import TableId
 from binlogkit.errors import MalformedEventError
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.table_map import TableMap
@@ -30,10 +31,10 @@ class Problem(str):
     """A sentence on what does not fit together; ``table``: of which table."""
 
     __slots__ = ("table",)
-    table: tuple[str, str]
+    table: TableId
 
     @classmethod
-    def of(cls, table: tuple[str, str], sentence: str) -> Problem:
+    def of(cls, table: TableId, sentence: str) -> Problem:
         """Make one."""
         made = cls(sentence)
         made.table = table
@@ -51,7 +52,7 @@ class TableHistory:
 
     def __init__(self, options: ReadOptions) -> None:
         self._options, self._taken_at = options, dict(options.taken_at)
-        self.schemas: dict[tuple[str, str], list[TableSchema]] = {}
+        self.schemas: dict[TableId, list[TableSchema]] = {}
         self.problems: list[Problem] = []
         self.texts: dict[Text, tuple[int, str]] = {}
         self.generation = 0
@@ -67,7 +68,7 @@ class TableHistory:
         self.catalog, self.tracked, self._source = source.catalog, source.tracked, source.name
         self._interned.clear()
 
-    def take_versions(self, schemas: dict[tuple[str, str], list[TableSchema]]) -> None:
+    def take_versions(self, schemas: dict[TableId, list[TableSchema]]) -> None:
         """Take what another walk met for the versions of the tables: the same maps are the same
         versions here."""
         self.schemas = schemas
@@ -148,7 +149,7 @@ class TableHistory:
         if self.catalog.folded and not folded:
             self.tracked = {(db and db.lower(), tab and tab.lower()) for db, tab in self.tracked}
 
-    def _definitions(self, name: tuple[str, str]) -> list[tuple[Origin, TableDefinition]]:
+    def _definitions(self, name: TableId) -> list[tuple[Origin, TableDefinition]]:
         """What SQL says of a table here: the given definition, until DDL in the log touches it."""
         folded = self.catalog.folded
         tracked = self.catalog.mapped(*name)

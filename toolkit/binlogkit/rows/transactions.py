@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from binlogkit.constants import EventType
+from binlogkit.constants import EventType, TableId
 from binlogkit.events.base import Event
 from binlogkit.events.control import Incident, XaPrepare, Xid
 from binlogkit.events.early import EarlyRows
@@ -69,7 +69,7 @@ class Transaction:
     dml_statements: int = 0
     row_events: int = 0
     first_query: str | None = None
-    tables: dict[tuple[str, str], None] = field(default_factory=dict)
+    tables: dict[TableId, None] = field(default_factory=dict)
     explicit: bool = False
     alone: bool = False
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from binlogkit.analyses.conformance.tokens import Printed, TokenForm
-from binlogkit.constants import ColumnType
+from binlogkit.constants import ColumnType, TableId
 from binlogkit.errors import UsageError
 from binlogkit.rows.schema import Column, Origin, TableSchema
 
@@ -103,11 +103,11 @@ class TableVersions:
     """The known versions of all tables, and which one a row image fits."""
 
     def __init__(self, schemas: Iterable[TableSchema | Mapping[str, Any]]) -> None:
-        self._versions: dict[tuple[str, str], list[TableVersion]] = {}
+        self._versions: dict[TableId, list[TableVersion]] = {}
         for schema in schemas:
             facts = table_facts(schema)
             self._versions.setdefault((facts.db, facts.table), []).append(facts)
-        self._last: dict[tuple[str, str], int] = {}
+        self._last: dict[TableId, int] = {}
 
     def candidates(self, db: str, table: str, names: Iterable[str]) -> list[TableVersion]:
         """The versions that have all ``names``: the one used last first, then the later ones.

@@ -31,7 +31,7 @@ from binlogkit.analyses.conformance.row_texts import (
     absent_cells,
     row_texts,
 )
-from binlogkit.constants import EventType
+from binlogkit.constants import EventType, TableId
 from binlogkit.frames.fields.ledger import EVENT
 from binlogkit.frames.fields.rows import ROW
 from binlogkit.frames.generic import generic_rows
@@ -83,7 +83,7 @@ class RowBlock:
         return len(self.rows)
 
     @property
-    def table(self) -> tuple[str, str]:
+    def table(self) -> TableId:
         """Its database and name."""
         return self.group.table
 
@@ -213,7 +213,7 @@ class OurBatches(_Batched["_Share"], OurRows):
 
     def __init__(self, windows: Iterable[Window]) -> None:
         super().__init__(share for window in windows for share in _shares(window))
-        self._forms: dict[tuple[str, str], RowForm] = {}
+        self._forms: dict[TableId, RowForm] = {}
 
     def peek(self, last: Key, distance: int = 0) -> Record | None:
         """The row ``distance`` ahead if it stands at or before ``last``; one that does not is made
@@ -418,7 +418,7 @@ class _Share:
         return records_of(generic_rows(some, generic_schema(), compact=True), ROW)
 
     def run(
-        self, row: int, last: Key, forms: Mapping[tuple[str, str], RowForm], tables: TableVersions
+        self, row: int, last: Key, forms: Mapping[TableId, RowForm], tables: TableVersions
     ) -> RowRun | None:
         """See :meth:`OurBatches.run`."""
         end = self._after(last)
@@ -437,7 +437,7 @@ class _Share:
         return int(np.searchsorted(self._places, place, "right"))
 
     def block(
-        self, row: int, last: Key, most: int, forms: Mapping[tuple[str, str], RowForm],
+        self, row: int, last: Key, most: int, forms: Mapping[TableId, RowForm],
         tables: TableVersions,
     ) -> RowBlock | None:  # fmt: skip
         """See :meth:`OurBatches.block`."""
@@ -473,7 +473,7 @@ class RowRun:
 
     def __init__(
         self, groups: Sequence[_Group], group: Numbers, place: Numbers,
-        forms: Mapping[tuple[str, str], RowForm], tables: TableVersions, *, open_end: bool,
+        forms: Mapping[TableId, RowForm], tables: TableVersions, *, open_end: bool,
     ) -> None:  # fmt: skip
         count = len(group)
         self.open = open_end

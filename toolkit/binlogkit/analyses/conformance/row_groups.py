@@ -34,6 +34,7 @@ from binlogkit.analyses.conformance.rule import (
 )
 from binlogkit.analyses.conformance.stored import StoredRow
 from binlogkit.analyses.conformance.stored_statement import StoredStatement
+from binlogkit.constants import TableId
 
 _AHEAD = 64
 _FRUITLESS = 50
@@ -84,7 +85,7 @@ class RowGroups:
         self._fruitless = 0
         self._alone = Neighbours(findings, _alone)
         self._named: tuple[TableVersion, tuple[str, ...]] | None = None
-        self._unknown: set[tuple[tuple[str, str], str]] = set()
+        self._unknown: set[tuple[TableId, str]] = set()
 
     def report(self, key: Key, row: int | None, difference: Difference) -> None:
         """Report a difference, after the rows that only one side has."""
@@ -305,7 +306,7 @@ class RowGroups:
         return found
 
     def _unknown_names(
-        self, facts: RowEventFacts, table: tuple[str, str], image: Mapping[str, Any]
+        self, facts: RowEventFacts, table: TableId, image: Mapping[str, Any]
     ) -> Iterator[Difference]:
         """Columns of an image that the table map does not know; each of a table once."""
         names, known = facts.names, self.tables.current(*table)
@@ -322,7 +323,7 @@ class RowGroups:
             reason = "the table map has no column of this name"
             yield not_stored(name, name, right, reason)
 
-    def misnamed(self, facts: RowEventFacts, table: tuple[str, str]) -> list[Difference]:
+    def misnamed(self, facts: RowEventFacts, table: TableId) -> list[Difference]:
         """Columns that our schema calls otherwise than the table map of the event."""
         known = self.tables.current(*table)
         if known is None or facts.names is None or (known, facts.names) == self._named:

@@ -16,6 +16,7 @@ from binlogkit.analyses.logging_rules.decision import Decision, Outcome, decide
 from binlogkit.analyses.logging_rules.model import Read, Settings, Statement, Transaction
 from binlogkit.analyses.logging_rules.reasons import KEPT
 from binlogkit.analyses.logging_rules.texts import invocation, temporary_groups, texts
+from binlogkit.constants import TableId
 from binlogkit.rows.filters import backquoted
 
 
@@ -72,7 +73,7 @@ class Caches:
     registered: bool = False  # something of this transaction went to one of the caches
     transaction_cache: list[_Entry] = field(default_factory=list)
     savepoints: dict[str, int] = field(default_factory=dict)
-    temporaries: dict[tuple[str, str], _Temporary] = field(default_factory=dict)
+    temporaries: dict[TableId, _Temporary] = field(default_factory=dict)
     stays_rows: bool = False  # up to 5.7: MIXED keeps rows while there are temporary tables
     after_rows: bool = False  # the statement before was carried out as rows
     marks: dict[str, tuple[Read, frozenset[str]]] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from binlogkit.analyses.logging_rules.definitions import Definitions
 from binlogkit.analyses.logging_rules.model import BinlogFormat, Settings, settings_of
 from binlogkit.analyses.logging_rules.reading import read_statement
 from binlogkit.analyses.row_image import BLOB_TYPES, RowImage, image_columns
+from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError, UsageError
 from binlogkit.frames.fields.field import fields
 from binlogkit.rows.ddl.catalog import Catalog
@@ -55,7 +56,7 @@ class Judgement:
     tables: Catalog = field(default_factory=Catalog)
     judged: int = 0
     unjudged: int = 0
-    _maps: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _maps: dict[int, TableId] = field(default_factory=dict)
     _server: str = ""
 
     def of(self, events: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

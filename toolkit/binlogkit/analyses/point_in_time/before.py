@@ -72,7 +72,7 @@ class Before:
             for i in range(part.num_rows):
                 yield part.slice(i, 1), True
 
-    def take(self, name: TableId, part: pa.RecordBatch, table: Fold) -> None:
+    def feed(self, name: TableId, part: pa.RecordBatch, table: Fold) -> None:
         """Keep the rows of the changes that come next."""
         rows = table.settled()
         images = columns_of(part, "before", set(table.key))

@@ -201,7 +201,7 @@ class Cascades:
                 cuts.update(at[(found >= 0) & (found < np.arange(len(at)))].tolist())
         return [batch.slice(i, j - i) for i, j in pairwise(sorted(cuts))]
 
-    def take(self, name: TableId, batch: pa.RecordBatch, rows: pa.Table) -> None:
+    def feed(self, name: TableId, batch: pa.RecordBatch, rows: pa.Table) -> None:
         """Cascade changes of ``name`` that were folded, all of which :meth:`strikes`.
 
         ``rows``: the table's rows before them.

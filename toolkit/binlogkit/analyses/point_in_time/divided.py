@@ -98,7 +98,7 @@ def fold_share(
     for batch in batches:
         while due and due[0].at <= batch["seq"][0].as_py():
             run.meet(due[0].at, due[0].name, due.pop(0).empty)
-        run.take(batch)
+        run.feed(batch)
     for switch in due:
         run.meet(switch.at, switch.name, switch.empty)
     try:

@@ -73,7 +73,7 @@ class Fold:
             self.findings.add("base_key")
         self.complete = True
 
-    def take(self, batch: pa.RecordBatch) -> None:
+    def feed(self, batch: pa.RecordBatch) -> None:
         """Apply changes of the table."""
         if self.keeps_rows:
             if self.numbered and "before_state" in batch.schema.names:

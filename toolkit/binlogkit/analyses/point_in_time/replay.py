@@ -95,7 +95,7 @@ class Replay:
         """Begin with rows of a table, the wanted one by default."""
         self.table(self.wanted if name is None else name).begin(base)
 
-    def take(self, batch: pa.RecordBatch) -> None:
+    def feed(self, batch: pa.RecordBatch) -> None:
         """Apply changes, which follow earlier ones of the same table.
 
         With several tables (a rename leads to the wanted one) their batches wait for the end:
@@ -136,14 +136,14 @@ class Replay:
         if self.cascades is not None and (strikes := self.cascades.strikes(name, batch)).any():
             struck = batch.filter(pa.array(strikes)), table.settled().table
         if self.before is None or name != self.wanted:
-            table.take(batch)
+            table.feed(batch)
         else:
             for part, wanted in self.before.parts(batch, table.key):
                 if wanted:
-                    self.before.take(name, part, table)
-                table.take(part)
+                    self.before.feed(name, part, table)
+                table.feed(part)
         if self.cascades is not None and struck is not None:
-            self.cascades.take(name, *struck)
+            self.cascades.feed(name, *struck)
 
     def _happen_before(self, seq: int | None) -> None:
         boundaries = self.boundaries

@@ -96,12 +96,12 @@ def rewind(changes: Any, table: ReplayTable, ledger: ReplayLedger, span: Span) -
         for number, batch in _by_step(_inside(batches, span.outside), way):
             kept.add(number, batch)
             if number == 0:
-                left.take(batch)
+                left.feed(batch)
         _contradicted(fold, left, findings)
         del left
         for number, step in enumerate(way.steps):
             for batch in kept.last_first(number):
-                fold.take(batch)
+                fold.feed(batch)
             undo(fold, step)
     finally:
         kept.close()

@@ -127,11 +127,11 @@ class Replaying:
             table.columns, keep_cascaded, compares and (family is not None or not struck),
         )  # fmt: skip
 
-    def take(self, changes: Any) -> None:
+    def feed(self, changes: Any) -> None:
         """Take changes, as :func:`replay` does, of any tables, in parts."""
         run = self._begun()
         for batch in self._inputs.counted(changes):
-            run.take(batch)
+            run.feed(batch)
 
     def _begun(self) -> Replay:
         if self._run is None:
@@ -154,14 +154,14 @@ class Replaying:
         """The state after these changes, which are all."""
         if is_spark(changes) or isinstance(changes, Shared):
             return _shared(changes, self._inputs, self._findings)
-        self.take(changes)
+        self.feed(changes)
         return self.finish(changes)
 
     def broken_of(self, changes: Any) -> tuple[Broken, ...]:
         """What of these changes, which are all, did not continue what was known, if compared."""
         if is_spark(changes) or isinstance(changes, Shared):
             return self.of(changes).broken
-        self.take(changes)
+        self.feed(changes)
         found = self._begun().finish()
         if found is not None:
             found.settled()

@@ -95,7 +95,7 @@ class Images:
         self._newest = self._when = 0  # microseconds, the latest of a time column, and of a delete
         self._first: dict[bool, dict[str, list[Any]]] = {False: {}, True: {}}
 
-    def take(self, batch: pa.RecordBatch, *, like: bool = False) -> None:
+    def feed(self, batch: pa.RecordBatch, *, like: bool = False) -> None:
         """Take changes of the suspect's table and operation; ``like``: of those it is like."""
         before = image_cells(batch, "before")
         key = key_columns(batch.schema)

@@ -21,6 +21,7 @@ from binlogkit.analyses._cells import Cells
 from binlogkit.analyses._change import CHANGE
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.unchecked import Check
+from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import arrow_type, fields
 from binlogkit.frames.generic import json_texts
 from binlogkit.frames.schema import table_of
@@ -142,7 +143,7 @@ class PlanColumns:
     unchecked: Sequence[tuple[Check, Mask]] = ()
 
     @property
-    def table(self) -> tuple[str, str]:
+    def table(self) -> TableId:
         """Database and table."""
         return table_of(self.changes)
 
@@ -298,7 +299,7 @@ class Plans(Sequence[dict[str, Any]]):
         return len(self._order)
 
     @property
-    def tables(self) -> set[tuple[str, str]]:
+    def tables(self) -> set[TableId]:
         """The tables of the changes, by their last names."""
         return {table_of(piece.batch) for piece in self._pieces if piece.batch.num_rows}
 

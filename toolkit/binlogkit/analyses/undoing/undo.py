@@ -103,7 +103,7 @@ def pieces(
     transactions: Any = None,
     statements: Any = None,
     boundaries: Any = None,
-    unknown_children: Mapping[tuple[str, str], UnknownChild] | None = None,
+    unknown_children: Mapping[TableId, UnknownChild] | None = None,
     referring: Iterable[Reference] = (),
     cascade: bool = True,
     followed: Followed = _NONE,
@@ -161,7 +161,7 @@ def pieces(
     return found
 
 
-def _table(batch: pa.RecordBatch) -> tuple[str, str]:
+def _table(batch: pa.RecordBatch) -> TableId:
     return table_of(batch) if batch.num_rows else ("", "")
 
 

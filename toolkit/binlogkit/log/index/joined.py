@@ -344,7 +344,7 @@ class _Touched:
     """The tables that a part's maps and statements may concern: too many rather than too few."""
 
     def __init__(self, part: Part) -> None:
-        self._mapped: set[tuple[str, str]] = set()
+        self._mapped: set[TableId] = set()
         words: set[str] = set()
         for said in part.said:
             body = said.body
@@ -355,7 +355,7 @@ class _Touched:
         self._words = words
         self._of_databases = not words.isdisjoint(_OF_DATABASES)
 
-    def has(self, name: tuple[str, str]) -> bool:
+    def has(self, name: TableId) -> bool:
         """Whether a table may be one of them."""
         db, table = small_name(name)
         if (db, table) in self._mapped:

@@ -167,8 +167,8 @@ def part_of(
     gaps = Gaps()
     reading = Reading(carriers, options, gaps=gaps)
     part, ledger = _PartView(_segments(carriers, segment)), _Ledger() if counting else None
-    views, keys = ([ledger.take], ledger.keys) if ledger else ([], None)
-    unreadable = view(reading, part.take, *views, counting=counting, keys=keys)
+    views, keys = ([ledger.feed], ledger.keys) if ledger else ([], None)
+    unreadable = view(reading, part.feed, *views, counting=counting, keys=keys)
     made = part.finish(carriers, reading, gaps, unreadable)
     if ledger is None:
         return made
@@ -196,13 +196,13 @@ class _PartView:
         self._window: Window | None = None
         self._head: Head | None = None  # of the first log
 
-    def take(self, window: Window, _: np.ndarray[Any, Any] | None = None) -> None:
+    def feed(self, window: Window, _: np.ndarray[Any, Any] | None = None) -> None:
         """Take the next window."""
         self._window = window
         if self._head is None and window.series is not None:
             self._head = window.series.head
-        self._segments.take(window)
-        deque(self._prepared.take(window), maxlen=0)
+        self._segments.feed(window)
+        deque(self._prepared.feed(window), maxlen=0)
         stretch = window.stretch
         if stretch is None:
             return
@@ -291,12 +291,12 @@ class _Ledger:
         self.keys = KeyFilters()
         self._unchecked = [arrow_schema(UNCHECKED).empty_table()]
 
-    def take(self, window: Window, rows: np.ndarray[Any, Any]) -> None:
+    def feed(self, window: Window, rows: np.ndarray[Any, Any]) -> None:
         """Take the next window; ``rows``: of each entry."""
-        self._transactions.take(window, rows)
-        self._touched.take(window, rows)
-        self._totals.take(window, rows)
-        self._statements.take(window)
+        self._transactions.feed(window, rows)
+        self._touched.feed(window, rows)
+        self._totals.feed(window, rows)
+        self._statements.feed(window)
         stretch = window.stretch
         if stretch is None:
             return

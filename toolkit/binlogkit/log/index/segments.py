@@ -38,7 +38,7 @@ class Segments:
         self._going_on = -1  # the latest transaction so far
         self._found = [Segment()]
 
-    def take(self, window: Window) -> None:
+    def feed(self, window: Window) -> None:
         """Take the next window."""
         stretch = window.stretch
         if window.repeated is not None:

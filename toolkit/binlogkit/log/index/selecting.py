@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.constants import TableId
 from binlogkit.frames.arrays import flags
 from binlogkit.log.index.joined import Position, pairs
 from binlogkit.log.index.keys import may_have_keys
@@ -30,7 +31,7 @@ def selected(
     positions: Sequence[Position],
     parts: Sequence[Part],
     wanted: Filters,
-    schemas: Mapping[tuple[str, str], Sequence[TableSchema]],
+    schemas: Mapping[TableId, Sequence[TableSchema]],
 ) -> list[bool]:
     """Which segments are relevant; in doubt, a segment is.
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from binlogkit.analyses.point_in_time import compared
 from binlogkit.analyses.point_in_time.difference import Compared, difference_table
 from binlogkit.analyses.point_in_time.known_cells import index
+from binlogkit.constants import TableId
 from binlogkit.frames.flat_cells import with_cells
 from binlogkit.frames.generic import state_rows
 from binlogkit.log.filter_warnings import warn_of_unknown
@@ -50,7 +51,7 @@ class TableDifference(Overviewed):
     each kind; ``key``: the columns by which rows were compared, empty for a multiset.
     """
 
-    table: tuple[str, str]
+    table: TableId
     rows: pa.Table
     findings: pa.Table
     before: TableState
@@ -188,9 +189,7 @@ def difference_between(
     return TableDifference(other.table, rows, findings, one, other, key, found)
 
 
-def _earlier(
-    states: States | Back, first: Point, second: Point, name: tuple[str, str]
-) -> TableState:
+def _earlier(states: States | Back, first: Point, second: Point, name: TableId) -> TableState:
     """The state at the first point of the table that has the name at the second.
 
     If no table had the name, it is the table that was renamed to it since; otherwise there was

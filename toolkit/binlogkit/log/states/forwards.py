@@ -171,7 +171,7 @@ class States:
         with log.knowing(self._catalog, self._taken_at):
             for name, batch in reading.rows(names):
                 for replaying in follow.get(name, ()):
-                    replaying.take([batch])
+                    replaying.feed([batch])
             gaps = log.gaps
             self._contradictions = reading.unlogged(gaps)
         if since is not None:

@@ -95,7 +95,7 @@ class History:
         before = bisect_right(known, seq, key=_SEQ)
         return known[before - 1].key if before else ()
 
-    def take(self, window: Window) -> None:
+    def feed(self, window: Window) -> None:
         """Take a window."""
         if window.folded and not self.folded:
             self.fold()
@@ -107,7 +107,7 @@ class History:
         version = version_tuple(window.server_version)
         self.version = max(self.version, version)
         self._oldest = version if self._oldest is None else min(self._oldest, version)
-        found = self._boundaries.take(window)
+        found = self._boundaries.feed(window)
         at = 0
         for i, slot, number in first_rows(window, every=self._merging):
             while at < len(found) and found[at][0] < i:

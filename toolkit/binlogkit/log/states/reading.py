@@ -204,11 +204,11 @@ class StateReading(RowSource):
         return self._log.reading()
 
     def _take(self, window: Window, counts: Integers) -> None:
-        self._ledger.take(window, counts)
-        self._savepoints.take(window)
-        self.history.take(window)
+        self._ledger.feed(window, counts)
+        self._savepoints.feed(window)
+        self.history.feed(window)
         if self._since is not None:
-            self._since.take(window)
+            self._since.feed(window)
         self._unchecked.append(window.unchecked())
 
 

@@ -20,7 +20,7 @@ class Savepoints:
         self._set: dict[str, EventKey] = {}
         self.undone: list[Undone] = []
 
-    def take(self, window: Window) -> None:
+    def feed(self, window: Window) -> None:
         """Take the next window."""
         for item in window.looked:
             if item.kind not in (StatementKind.SAVEPOINT, StatementKind.ROLLBACK_TO):

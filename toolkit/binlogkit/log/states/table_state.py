@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from binlogkit.constants import TableId
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.arrow_types import column_field, field_facts
 from binlogkit.frames.flat_cells import has_cells, with_cells
@@ -42,7 +43,7 @@ class TableState(Overviewed):
     it; ``definition``: the table's at that point, if known; ``names``: all names of the table.
     """
 
-    table: tuple[str, str]
+    table: TableId
     rows: pa.Table
     findings: pa.Table
     columns: tuple[str, ...] | None
@@ -54,7 +55,7 @@ class TableState(Overviewed):
     position: tuple[str, int] | None = None
     gtids: GtidSet | None = None
     definition: TableDefinition | None = None
-    names: frozenset[tuple[str, str]] = frozenset()
+    names: frozenset[TableId] = frozenset()
 
     @property
     def determined(self) -> bool:

@@ -126,10 +126,10 @@ class LogSource(UndoSource):
         later = Boundaries(of_sources)  # also what happened after the changes
         versions, off = set[str](), [np.zeros(0, np.int64)]
         views = (
-            transactions.take,
-            statements.take,
-            boundaries.take,
-            later.take,
+            transactions.feed,
+            statements.feed,
+            boundaries.feed,
+            later.feed,
             lambda window: versions.add(window.server_version),
             lambda window: off.append(window.unchecked()),
         )
@@ -176,7 +176,7 @@ class LogSource(UndoSource):
 def _touched(log: Streams, wanted: Filters) -> pa.Array:
     """The numbers of the transactions of wanted changes, also of those that no event holds."""
     boundaries = Boundaries(wanted)
-    batches = log.read_batches(log.reading(), wanted, views=(boundaries.take,))
+    batches = log.read_batches(log.reading(), wanted, views=(boundaries.feed,))
     found = {tx for batch in batches for tx in batch.batch["tx"].unique().to_pylist()}
     happened = boundaries.finish()
     return transactions_of(found, happened, read_boundaries(happened, boundaries.changes), wanted)

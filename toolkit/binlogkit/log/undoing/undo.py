@@ -84,7 +84,7 @@ class Selection:
         self._by_ddl = [b.definition for b in source.boundaries if b.definition is not None]
         self.newest = version_tuple(source.version)
 
-    def references_of(self, tables: set[tuple[str, str]]) -> tuple[Reference, ...]:
+    def references_of(self, tables: set[TableId]) -> tuple[Reference, ...]:
         """The foreign keys from and to tables, between tables that are still there."""
         there = still_there(self.source.boundaries)
         pairs = ((key, {key.child, key.parent}) for key in self._references)

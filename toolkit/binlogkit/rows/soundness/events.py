@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from binlogkit.constants import EventFlag, EventType, event_type_name
+from binlogkit.constants import EventFlag, EventType, TableId, event_type_name
 from binlogkit.events.base import Event, ParseContext
 from binlogkit.events.gtid import Gtid
 from binlogkit.events.reader import EventParser
@@ -53,7 +53,7 @@ class WindowEvents:
         self.version = self.raws[0].version if self.raws else 4
         self.open = self.headless = -1
         self._number = number
-        self._names: dict[int, tuple[str, str] | None] = {}
+        self._names: dict[int, TableId | None] = {}
         self.ends, self.positions = stretch.ends, stretch.positions
         self.inners = stretch.inners
         self.artificial: Array = stretch.entries["flags"] & _ARTIFICIAL > 0
@@ -107,7 +107,7 @@ class WindowEvents:
             return number
         return -1 if self.record(number)["outcome"] else number
 
-    def table(self, i: int) -> tuple[str, str] | None:
+    def table(self, i: int) -> TableId | None:
         """The table of a map, None for a map that cannot be read."""
         slot, schemas = int(self.stretch.entries["slot"][i]), self.window.schemas
         schema = schemas[slot] if slot < len(schemas) else None
@@ -118,7 +118,7 @@ class WindowEvents:
             self._names[slot] = (body.db, body.table) if isinstance(body, TableMap) else None
         return self._names[slot]
 
-    def tables(self, a: int, b: int) -> dict[tuple[str, str], None]:
+    def tables(self, a: int, b: int) -> dict[TableId, None]:
         """The tables that the events from ``a`` to ``b`` name, in order."""
         maps = (self.types[a:b] == EventType.TABLE_MAP_EVENT) & (self.notes[a:b] & LOOK == 0)
         here = np.flatnonzero(maps) + a

@@ -50,7 +50,7 @@ class FileChecks:
             return facts.previous is None
         return _is_unknown(item.event) and not facts.foreign and _is_foreign(item.event)
 
-    def take(self, events: WindowEvents, a: int, b: int) -> Iterator[Found]:
+    def feed(self, events: WindowEvents, a: int, b: int) -> Iterator[Found]:
         """Take the events from ``a`` to ``b``, of which only the only one turns anything."""
         framed, items = events.framed, events.among(a, b)
         count = b - a if framed is None else int(np.count_nonzero(framed[a:b]))

@@ -63,10 +63,10 @@ class Gaps:
     _rows: dict[tuple[str, int], Gap] = field(default_factory=dict)
     _next: int = 0  # the place of the next event
 
-    def take(self, window: Window) -> None:
+    def feed(self, window: Window) -> None:
         """Take the next window."""
         stretch, file = window.stretch, window.carrier.name
-        found = self.soundness.take(window, self.unread(window))
+        found = self.soundness.feed(window, self.unread(window))
         self.heard(found)
         if stretch is not None:
             self._starts.setdefault(file, stretch.ordinal)

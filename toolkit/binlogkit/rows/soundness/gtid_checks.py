@@ -38,7 +38,7 @@ class GtidChecks:
         self._at = -1  # the last entry that gave one, of those that are taken
         self.numbered = False
 
-    def take(
+    def feed(
         self, events: WindowEvents, runs: EventRuns, facts: FileFacts, doubt: Moments
     ) -> Iterator[Found]:
         """Take some transactions."""

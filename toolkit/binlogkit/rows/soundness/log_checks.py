@@ -51,7 +51,7 @@ class LogChecks:
         self._given: Counter[str] = Counter()
         self._damaged_to: int | None = 0  # where the last damage ends
 
-    def take(
+    def feed(
         self, window: Window, stretch: Stretch, met: Sequence[Met], rows: Sequence[Met]
     ) -> list[Finding]:
         """Take a window; ``rows``: what decoding of its rows met."""
@@ -65,7 +65,7 @@ class LogChecks:
         met = [(i, error) for i, error in met if not _found_elsewhere(error, events, i)]
         found = [self._damaged(events, i, error) for i, error in met]
         found += [self._damaged(events, i, error, rows=True) for i, error in rows]
-        for i, loss in self._watch.take(events, met, rows):
+        for i, loss in self._watch.feed(events, met, rows):
             self._losses.append(loss)
             found.append((i, _LOSS, _lost(loss)))
         first = self._transactions is None
@@ -101,16 +101,16 @@ class LogChecks:
 
     def _checked(self, events: WindowEvents, a: int, b: int, damages: list[int]) -> list[Found]:
         previous = self.facts.previous
-        found = list(self._file.take(events, a, b))
+        found = list(self._file.feed(events, a, b))
         if previous is None and self.facts.previous is not None:
             self._ledger.awaited.add_set(self.facts.previous)
         transactions = self._transactions
         if transactions is None:
             transactions = self._transactions = self._first_of(events)
         if not self.facts.foreign:
-            runs, more = transactions.take(events, a, b, damages)
+            runs, more = transactions.feed(events, a, b, damages)
             found += more
-            found += self._statements.take(events, a, b, runs, damages)
+            found += self._statements.feed(events, a, b, runs, damages)
         return found
 
     def _first_of(self, events: WindowEvents) -> TransactionChecks:

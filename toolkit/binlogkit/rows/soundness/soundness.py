@@ -53,7 +53,7 @@ class Soundness:
         files = [f.name for f in self.files if gtids.subtract(f.gtids.to_set()) != gtids]
         return copied, files
 
-    def take(self, window: Window, rows: Sequence[Met] = ()) -> list[Finding]:
+    def feed(self, window: Window, rows: Sequence[Met] = ()) -> list[Finding]:
         """Take the next window: what it shows, in order.
 
         ``rows``: which of its rows cannot be read, by entry.
@@ -66,7 +66,7 @@ class Soundness:
         found: list[Finding] = []
         if stretch is not None:
             log, found = self._begun(window.carrier)
-            found += log.take(window, stretch, [d for d in met if d[0] < count], rows)
+            found += log.feed(window, stretch, [d for d in met if d[0] < count], rows)
             self._ordinal = stretch.ordinal + count
         if window.ends:
             found += self._end(window.carrier, loose=window.loose)

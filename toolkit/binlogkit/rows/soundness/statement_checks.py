@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from binlogkit.constants import EventType
+from binlogkit.constants import EventType, TableId
 from binlogkit.events.early import EarlyRows
 from binlogkit.events.rows import RowsFlag
 from binlogkit.rows.slots import DUMMY_TABLE_ID
@@ -21,7 +21,7 @@ from binlogkit.rows.soundness.finding import FileFacts, Place, finding
 from binlogkit.rows.soundness.runs import EventRuns
 from binlogkit.rows.window import IN_STATEMENT, LOOK, MAP_CHANGED, ROWS_EVENTS, STATEMENT_END, STRAY
 
-_Map = tuple[tuple[str, str], bytes]  # its table, and its body after the table id
+_Map = tuple[TableId, bytes]  # its table, and its body after the table id
 
 _MAP, _EARLY, _ROWS, _OPEN = 40, 41, 42, 43  # in the order of an event's findings
 
@@ -32,13 +32,13 @@ class StatementChecks:
     def __init__(self, facts: FileFacts) -> None:
         self._facts = facts
         self._maps: dict[int, _Map] = {}  # of the statement that is open, by table id
-        self._earlier: dict[int, tuple[str, str]] = {}
+        self._earlier: dict[int, TableId] = {}
         self._unmapped: set[int] = set()
         self._early = False
         self._in_statement = self._begun = False  # begun: rows of it came, not only table maps
         self._odd = False  # damage in the statement: the kernel may not know of it
 
-    def take(
+    def feed(
         self, events: WindowEvents, a: int, b: int, runs: EventRuns | None, damages: list[int]
     ) -> Iterator[Found]:
         """Take the events from ``a`` to ``b``; ``damages``: moments of it (see ``Moments``)."""

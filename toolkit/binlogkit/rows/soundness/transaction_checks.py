@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from binlogkit.constants import EventType
+from binlogkit.constants import EventType, TableId
 from binlogkit.events.control import Incident, XaPrepare, Xid
 from binlogkit.rows.ddl import StatementKind
 from binlogkit.rows.soundness.continuity_checks import SeriesLedger
@@ -22,7 +22,7 @@ from binlogkit.rows.transactions import Outcome, Transaction
 from binlogkit.rows.window import ALONE, LOOK, REPLACED
 from binlogkit.sources.log_format import version_tuple
 
-_Tables = dict[tuple[str, str], None]
+_Tables = dict[TableId, None]
 
 _BEGIN_ALWAYS = (5, 5, 0)  # servers before it write a single statement's XID without a BEGIN
 _BEGINS = (StatementKind.BEGIN, StatementKind.XA_START)
@@ -94,7 +94,7 @@ class TransactionChecks:
         self._tables: _Tables = {}
         self._any = False
 
-    def take(
+    def feed(
         self, events: WindowEvents, a: int, b: int, damages: list[int]
     ) -> tuple[EventRuns | None, list[Found]]:
         """Take the events from ``a`` to ``b``; ``damages``: moments of it (see ``Moments``)."""
@@ -109,7 +109,7 @@ class TransactionChecks:
             if doubted:
                 self._doubt.certain(runs.firsts[_certain(events, runs)].tolist())
             found += self._replaced(events, runs)
-            found += self._gtids.take(events, runs, self.facts, self._doubt)
+            found += self._gtids.feed(events, runs, self.facts, self._doubt)
             found += self._beginnings(events, runs, numbered)
             found += self._endings(events, a, b, runs)
             self._keep(events, runs)

@@ -31,7 +31,7 @@ class Watch:
         self._last: Gtid | None = None  # before that
         self._number = -1  # of the last transaction before it, or whose GTID event stands after it
 
-    def take(
+    def feed(
         self, events: WindowEvents, met: Sequence[Met], rows: Sequence[Met]
     ) -> Iterator[tuple[int, Loss]]:
         """Take the next events, the damage before or in them, and which ``rows`` cannot be read:

@@ -46,7 +46,7 @@ def activity(ledger: Ledger, transactions: pa.Table) -> tuple[pa.Table, pa.Table
         for step in Passing(ledger, {name: there}, without_values).steps({name}):
             for one in step.pop(name):
                 for batch in counted_of(one):
-                    taken.take(batch)
+                    taken.feed(batch)
     ledger.check_expired()
     found = taken.finish()
     return found, others(ledger, transactions, sums_of(found))

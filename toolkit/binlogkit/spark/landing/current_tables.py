@@ -274,7 +274,7 @@ class Now:
         definitions = [b.definition for b in own if b.definition is not None]
         fold.definition = definitions[-1] if definitions else None
         for batch in batches:
-            fold.take(batch)
+            fold.feed(batch)
         rows = state_table(fold.settled(), known["columns"], fold.key)
         if fold.findings.found or fold.rejected or not mergeable(rows.schema):
             return None

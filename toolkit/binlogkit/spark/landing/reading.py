@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from binlogkit.constants import TableId
 from binlogkit.errors import InputError
 from binlogkit.frames.flat_cells import with_absent
 from binlogkit.spark.carried import fit
@@ -50,7 +51,7 @@ def landed(
     return whole.take(order)
 
 
-def folders(out: LandingPath, name: tuple[str, str]) -> Iterator[LandingPath]:
+def folders(out: LandingPath, name: TableId) -> Iterator[LandingPath]:
     """The folders of a landed table: one for each group of versions with the same columns."""
     generation = 0
     while opened(out / folder_of(name, generation)) is not None:

@@ -97,7 +97,7 @@ class _Reading:
                 for several in restored(self.numbering, self.masks).values():
                     for one in several:
                         for each in counted_of(one):
-                            taken.take(each)
+                            taken.feed(each)
                 yield from _carried(with_places(taken.finish(), self.numbering.files))
 
 

@@ -112,7 +112,7 @@ def _write_split(job: Job, split: Split, files: _Files) -> list[Waiting]:
     again = None if job.again is None else stretches(job.again, log)
     held, met = stretches(job.held, log), Met(file, log)
     reading = job.scan.reading(split)
-    for window in read_batches(reading, job.wanted, views=[commits.take]):
+    for window in read_batches(reading, job.wanted, views=[commits.feed]):
         for schema, batch in window:
             table = written_table_name(*schema.name)
             if again is not None:

@@ -77,7 +77,7 @@ class Commits:
         self._undone: Any = None
         self._left = np.sort(np.fromiter(deciding.left, np.int64, len(deciding.left)))
 
-    def take(self, window: Window) -> None:
+    def feed(self, window: Window) -> None:
         """Take the next window."""
         records = window.transactions
         if len(records):
@@ -85,7 +85,7 @@ class Commits:
             kept = self._known[: np.searchsorted(self._known[:, 0], fresh[0, 0])]
             self._known = np.concatenate([kept, fresh])
         if any(item.kind in _SAVEPOINTS for item in window.looked):
-            self._statements.take(window)
+            self._statements.feed(window)
             found = self._statements.finish()
             self._undone = undone_mask(undone_ranges(found))
 

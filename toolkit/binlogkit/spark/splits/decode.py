@@ -102,7 +102,7 @@ def _changelog(scan: Scan, split: Split, schema: pa.Schema) -> Iterator[pa.Recor
     check_names(sorted(wanted.where.columns), scan.columns, "column")
     columns = scan.keys | wanted.where.columns | {n for n in schema.names if n in scan.columns}
     reading, masking = scan.reading(split), Masking(schema, scan.asked)
-    for window in read_batches(reading, wanted, columns=columns, views=[commits.take]):
+    for window in read_batches(reading, wanted, columns=columns, views=[commits.feed]):
         for _, batch in window:
             yield from masking.changelog(batch, commits)
 

@@ -44,7 +44,7 @@ def _events(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
 def _transactions(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     """Every transaction; one prepared here and decided in a later file has that outcome."""
     transactions, reading = Transactions(), scan.reading(split)
-    unreadable = view(reading, transactions.take, counting=True)
+    unreadable = view(reading, transactions.feed, counting=True)
     found = transactions.finish(scan.asked.wanted(), scan.files, split.decisions)
     yield from found.to_batches()
     if unreadable is not None:
@@ -57,7 +57,7 @@ def _statements(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     """The statements that the log holds as text."""
     statements = Statements(scan.asked.wanted())
     for window in scan.reading(split).windows():
-        statements.take(window)
+        statements.feed(window)
         yield from statements.fresh().to_batches()
 
 
@@ -66,7 +66,7 @@ def _boundaries(scan: Scan, split: Split) -> Iterator[pa.RecordBatch]:
     boundaries = Boundaries(scan.asked.wanted())
     for window in scan.reading(split).windows():
         known = len(boundaries.found)
-        boundaries.take(window)
+        boundaries.feed(window)
         yield from boundaries.finish(first=known).to_batches()
 
 

@@ -77,7 +77,7 @@ class Since:
         self._last, self._next = (-1, 0), (len(log.files), 0)  # end of what it holds, first other
         self.unlike = self.anonymous = 0
 
-    def take(self, window: Window) -> None:
+    def feed(self, window: Window) -> None:
         """Take a window."""
         self._note_place(window)
         records = window.transactions

@@ -27,7 +27,7 @@ _HARMLESS = ("truncate", "statement_write")
 def boundaries_of(log: Streams, sources: frozenset[str]) -> list[Boundary]:
     """What happened to tables by the logs, from a separate reading without rows."""
     history = History(Filters(sources=sources))
-    viewed(log, history.take, sources=sources)
+    viewed(log, history.feed, sources=sources)
     return read_boundaries(history.table(), history.changes)
 
 

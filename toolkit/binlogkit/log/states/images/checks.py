@@ -141,13 +141,13 @@ class ImageChecks:
     def take_window(self, window: Window) -> None:
         """Take the next window, before its rows."""
         self.version = max(self.version, version_tuple(window.server_version))
-        self._outcomes.take(window)
-        self._savepoints.take(window)
+        self._outcomes.feed(window)
+        self._savepoints.feed(window)
         self._note_unread(window)
         if window.folded and not self._folded:
             self._folded = True
             self._rows.clear()
-        if self._fresh.take(window):
+        if self._fresh.feed(window):
             fresh = self._fresh.finish(first=len(self._boundaries))
             found = read_boundaries(fresh, self._fresh.changes)
             self._boundaries += ((window.source, boundary) for boundary in found)
@@ -281,7 +281,7 @@ class ImageChecks:
 
     def _take(self, name: SourceTable, rows: KnownRows, batch: pa.RecordBatch) -> None:
         checked, before = self.checked[name], rows.compared
-        found = rows.take(batch)
+        found = rows.feed(batch)
         checked.changes += batch.num_rows
         if batch[DIGESTS[0]].null_count < batch.num_rows:
             checked.touched.append((batch["seq"][0].as_py(), batch["seq"][-1].as_py()))

@@ -177,7 +177,7 @@ def of_replay(
                     np.array([known.get(one, 0) for one in _keys(batch, key, side)], np.uint64)
                     for side in ("before", "after")
                 )
-                found.take(batch, key, was, now, np.flatnonzero(was | now))
+                found.feed(batch, key, was, now, np.flatnonzero(was | now))
     for found in again.values():
         yield from found.found
 
@@ -249,9 +249,9 @@ class _Again:
         was, now = (digests(batch, side)[:, 0] for side in range(2))
         rows = np.flatnonzero(counts & (np.isin(was, self._keys) | np.isin(now, self._keys)))
         if len(rows):
-            self.take(batch, key_columns(batch.schema), was, now, rows)
+            self.feed(batch, key_columns(batch.schema), was, now, rows)
 
-    def take(
+    def feed(
         self, batch: pa.RecordBatch, key: Sequence[str], was: Digests, now: Digests, rows: Integers
     ) -> None:
         """Take some rows of a batch; ``was``, ``now``: the numbers of its rows' keys."""

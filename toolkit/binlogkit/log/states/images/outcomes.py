@@ -29,9 +29,9 @@ class Outcomes:
         self._prepared = Prepared()
         self._resolved: dict[int, int] = {}  # and the transactions that decided them
 
-    def take(self, window: Window) -> None:
+    def feed(self, window: Window) -> None:
         """Take a window."""
-        for prepared, decider, _ in self._prepared.take(window):
+        for prepared, decider, _ in self._prepared.feed(window):
             self._resolved[prepared] = decider
         records = window.transactions
         if not len(records):

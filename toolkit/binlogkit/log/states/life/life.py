@@ -65,12 +65,12 @@ class RowLife(Overviewed):
     cannot show, a sentence each; ``names``: all names of the table.
     """
 
-    table: tuple[str, str]
+    table: TableId
     key: tuple[str, ...]
     rows: pa.Table
     findings: pa.Table
     assumes: tuple[str, ...]
-    names: frozenset[tuple[str, str]] = frozenset()
+    names: frozenset[TableId] = frozenset()
 
     @property
     def determined(self) -> bool:

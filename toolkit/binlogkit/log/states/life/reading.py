@@ -67,7 +67,7 @@ class Candidates:
         self._moves: list[KeptChanges] = []
         self._bytes = 0
 
-    def take(self, batch: pa.RecordBatch, key: Key, table: str) -> None:
+    def feed(self, batch: pa.RecordBatch, key: Key, table: str) -> None:
         """Take changes; the key's columns have these names."""
         if not key:
             self.without += batch.num_rows
@@ -163,7 +163,7 @@ def gathered(
         for seq, piece in pieces(batch, identity.since):
             there, key = identity.at(seq)
             if there == name:
-                found.take(piece, key, written_table_name(*name))
+                found.feed(piece, key, written_table_name(*name))
     return found
 
 
