@@ -19,7 +19,7 @@ def replies(series: str) -> dict[str, Any]:
     return dict(json.loads((HERE / f"shown_{series}.json").read_text("utf-8")))
 
 
-@pytest.mark.parametrize("series", ["5.7", "8.0"])
+@pytest.mark.parametrize("series", ["5.7", "8.0", "9"])
 def test_tables_that_a_server_shows(series: str, recorder: ModuleType) -> None:
     recorded = json.loads((HERE / f"recorded_{series}.json").read_text("utf-8"))
     expected: dict[str, Any] = {}
