@@ -190,6 +190,11 @@ COMPUTED: Mapping[str, tuple[str, str, set[str]]] = {
         "MODIFY n BIGINT, MODIFY t VARCHAR(20) CHARSET utf8mb4 COLLATE utf8mb4_general_ci, "
         "MODIFY m VARCHAR(20)", set(),
     ),
+    "of documents and cases": (
+        "j JSON AS (JSON_OBJECT('a', t, 'n', n)) STORED, v VARCHAR(9) AS (j->>'$.a'), w INT AS "
+        "(CASE WHEN n IS NULL OR NOT n >= 1 THEN 0 ELSE n % 2 END), x DOUBLE AS (n / 3)",
+        "MODIFY m VARCHAR(20)", {"x"},
+    ),
     "of what another one is": (
         "v INT AS (n + 1), s INT AS (v * 2), w INT AS (m) STORED, k INT AS (m * 2)",
         "MODIFY n DECIMAL(9,1)", {"v", "s"},

@@ -16,14 +16,20 @@ from binlogkit.rows.schema import ColumnDefinition, ForeignKey, StatementTime, T
 
 Pair = tuple[ColumnDefinition | None, ColumnDefinition | None]
 
+_OF_TODAY = ("timestamp", "time")  # read in a time zone, or as of a day
 _FACTS = ("generated", "expression", "collation", "zerofill")
-#: What gives the same whatever the session's settings are, as tokens of an expression.
-_SIGNS = frozenset("(),.+-*")
+#: What gives the same whatever the session's settings are, as tokens of an expression. Not among
+#: them: ``/`` (div_precision_increment), and what reads dates (sql_mode), names of days
+#: (lc_time_names) or a time zone.
+_SIGNS = frozenset("(),.+-*%&|^~!<>=")
 _FUNCTIONS = frozenset((
-    "abs", "ceil", "ceiling", "coalesce", "concat", "crc32", "floor", "greatest", "hex", "if",
-    "ifnull", "lcase", "least", "left", "length", "lower", "ltrim", "md5", "mod", "nullif",
-    "reverse", "right", "round", "rtrim", "sha1", "sha2", "substr", "substring", "trim", "ucase",
-    "unhex", "upper",
+    "_ascii", "_binary", "_latin1", "_utf8", "_utf8mb3", "_utf8mb4", "abs", "and", "between",
+    "case", "ceil", "ceiling", "coalesce", "concat", "crc32", "div", "else", "end", "false",
+    "floor", "greatest", "hex", "if", "ifnull", "in", "is", "json_array", "json_extract",
+    "json_length", "json_object", "json_unquote", "lcase", "least", "left", "length", "lower",
+    "ltrim", "md5", "mod", "not", "null", "nullif", "or", "reverse", "right", "round", "rtrim",
+    "sha1", "sha2", "substr", "substring", "then", "trim", "true", "ucase", "unhex", "upper",
+    "when", "xor",
 ))  # fmt: skip
 
 
@@ -135,7 +141,7 @@ def _recomputed(done: Alteration, columns: Collection[ColumnDefinition]) -> set[
     if not moved:
         return set()
     moved.update(name.lower() for name in (*done.renamed, *done.renamed.values(), *done.added))
-    moved.update(c.name.lower() for c in columns if c.type == "timestamp")  # read in a time zone
+    moved.update(c.name.lower() for c in columns if c.type in _OF_TODAY)
     found = set[str]()
     for column in columns:  # each reads generated ones before it only
         if column.generated is not None:
