@@ -47,6 +47,19 @@ def test_a_process_that_goes_on_keeps_its_pandas(small: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"1\n", b"")
 
 
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("state",), ("undo",), ("audit", "--format", "jsonl")]
+)
+def test_commands_that_make_no_frame_load_no_pandas(
+    arguments: tuple[str, ...], small: Path
+) -> None:
+    """It takes longer to load than a small log to answer."""
+    command, *more = arguments
+    log = () if command.startswith("-") else (small,)
+    done = execute(sys.executable, "-X", "importtime", "-m", "binlogkit", command, *log, *more)
+    assert b"binlogkit.cli" in done.stderr and b"pandas.core" not in done.stderr
+
+
 @pytest.mark.slow
 def test_standard_input(program: str, small: Path) -> None:
     expected = execute(program, "events", small, "--format", "csv", "--columns", "pos,type")
