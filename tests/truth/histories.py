@@ -202,9 +202,9 @@ class History:
         return [str(row[0]) for row in self.server.query("SHOW TRIGGERS FROM h")]
 
     def triggered(self) -> set[str]:
-        """The names in their bodies, also those of the tables that they write."""
-        bodies = (str(row[3]) for row in self.server.query("SHOW TRIGGERS FROM h"))
-        return {word for body in bodies for word in re.findall(r"\w+", body)}
+        """The names of their tables and in their bodies, also of the tables that they write."""
+        rows = self.server.query("SHOW TRIGGERS FROM h")
+        return {word for row in rows for word in (row[2], *re.findall(r"\w+", str(row[3])))}
 
     def broken(self) -> bool:
         """Whether there is a trigger that no statement passes, the application's neither."""
