@@ -138,6 +138,9 @@ def _recomputed(done: Alteration, columns: Collection[ColumnDefinition]) -> set[
         for name, (old, new) in done.changed.items()
         if not (old and new and done.keeps(old, new))
     }
+    if (done.mode or 0) & SqlMode.PAD_CHAR_TO_FULL_LENGTH:
+        were = (old for old, _ in done.changed.values() if old is not None)
+        moved.update(c.name.lower() for c in (*columns, *were) if c.type == "char")
     if not moved:
         return set()
     moved.update(name.lower() for name in (*done.renamed, *done.renamed.values(), *done.added))
