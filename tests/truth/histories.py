@@ -367,7 +367,7 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         deleting = code in _VALUES and line.startswith("DELETE")
         known = code in (*_CODES, _NO_TABLE) and history.broken()
         names = history.triggered() if code == _DUPLICATE else ()
-        logged = any(f"'{name}." in error.args[1] for name in names)
+        logged = any(f"'{name}." in error.args[1] or f".`{name}`" in line for name in names)
         column = _OF_COLUMN.search(error.args[1])
         elsewhere = column is not None and f"`{column[1]}`" not in line
         if (
