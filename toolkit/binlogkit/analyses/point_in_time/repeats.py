@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from binlogkit.analyses._cells import image_cells
 from binlogkit.analyses._savepoints import Undone, undone_mask
 from binlogkit.analyses.continuity import digests
 from binlogkit.analyses.point_in_time.codes import Flags, codes
 from binlogkit.frames.arrays import filtered
-from binlogkit.frames.schema import DIGESTS, CellState, key_columns
+from binlogkit.frames.records import struct_records
+from binlogkit.frames.schema import DIGESTS, key_columns
 
 _SIDES = ("before", "after")
 Image = Mapping[str, Any]
@@ -97,30 +98,21 @@ class _Cells:
     @staticmethod
     def keys(batch: pa.RecordBatch) -> list[Any] | None:
         """The key's columns, of the images before all changes and of those after them; None if the
-        images do not have them."""
-        names = [field.name for field in batch.schema.field("before").type]
-        key, sides = key_columns(batch.schema), [batch[side].flatten() for side in _SIDES]
-        if not key or not set(key) <= set(names):
+        images do not have them, or cells of them are no plain values."""
+        was, now = (image_cells(batch, side) for side in _SIDES)
+        key = key_columns(batch.schema)
+        if not key or not was.keys() >= {*key}:
             return None
-        found = []
-        for at in map(names.index, key):
-            now = pc.if_else(pa.array(_held(batch, 1, at)), sides[1][at], sides[0][at])
-            found.append(pa.chunked_array([sides[0][at], now]))
-        return found
+        if any(cells[name].special for cells in (was, now) for name in key):
+            return None
+        pairs = ((was[name], now[name].over(was[name])) for name in key)
+        return [pa.chunked_array([before.array, after.array]) for before, after in pairs]
 
     @staticmethod
     def of(batch: pa.RecordBatch, side: int) -> list[Image | None]:
         """The images, with the columns that they have."""
         name = _SIDES[side]
-        there = batch[name].is_valid().to_pylist()
-        images = [dict[str, Any]() if one else None for one in there]
-        columns = zip(batch.schema.field(name).type, batch[name].flatten(), strict=True)
-        for at, (field, cells) in enumerate(columns):
-            held = _held(batch, side, at).tolist()
-            for image, has, value in zip(images, held, cells.to_pylist(), strict=True):
-                if image is not None and has:
-                    image[field.name] = value
-        return list(images)
+        return [*struct_records(batch[name], batch[f"{name}_state"], batch["raw"], side)]
 
 
 class _Digested:
@@ -138,14 +130,3 @@ class _Digested:
             {str(at): one for at, one in enumerate(image[1:]) if one & 1} if image[0] else None
             for image in digests(batch, side).tolist()
         ]
-
-
-def _held(batch: pa.RecordBatch, side: int, at: int) -> Flags:
-    """Whether the images have a column."""
-    there = np.asarray(batch[_SIDES[side]].is_valid())
-    states = batch[f"{_SIDES[side]}_state"]
-    if states.null_count == len(states):
-        return there
-    own = pc.fill_null(pc.list_element(states, at), int(CellState.VALUE))
-    found: Flags = there & (np.asarray(own) != CellState.NOT_IN_IMAGE)
-    return found
