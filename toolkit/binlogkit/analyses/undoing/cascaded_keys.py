@@ -69,11 +69,8 @@ class Followed:
         ``apart``: the changes of parents whose rows get statements of their own."""
         later, counts = LaterDDL(boundaries), dict[_Key, dict[int, int]]()
         along, left, lost = list[Cascaded](), list[Cascaded](), dict[int, str]()
-        held, went, stand = (
-            dict[_Key, set[int]](),
-            set[tuple[int, TableId]](),
-            set[tuple[int, TableId]](),
-        )
+        held = dict[_Key, set[int]]()
+        went, stand = set[tuple[int, TableId]](), set[tuple[int, TableId]]()
         there = {(_small(key.child, key.columns), key.parent): key for key in keys}
         for one in done:
             seq, fate = one.at.seq, later.fate(one.child, one.at.seq)

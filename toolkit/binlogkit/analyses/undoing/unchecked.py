@@ -295,10 +295,12 @@ def _ahead(
     """See :class:`Unchecked`: of the rows that came along with a deleted one, which are in the
     order of their statements."""
     found: dict[Reference, set[tuple[int, tuple[Any, ...]]]] = {}
+    if not keys:
+        return found
     seqs = [np.asarray(batch["seq"]) for batch in changes]
     every, counts = np.unique(np.concatenate([np.zeros(0, np.int64), *seqs]), return_counts=True)
     several = pa.array(every[counts > 1])
-    if not keys or not len(several):
+    if not len(several):
         return found
     there, refer, place = dict[Any, int](), list[tuple[Any, int]](), 0
     for batch in changes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +18,14 @@ from binlogkit.analyses.undoing.dependents.found import Dependences, dependences
 from binlogkit.analyses.undoing.dependents.gathered import BELOW, Gathered
 from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows, among, key_column
 from binlogkit.constants import TableId
-from binlogkit.frames.arrays import filtered
+from binlogkit.frames.arrays import filtered, one_array
 from binlogkit.frames.schema import key_columns, table_of
 from binlogkit.log.undoing.cascaded import went_later
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.schema import TableDefinition
 
 if TYPE_CHECKING:
-    from binlogkit.analyses.point_in_time.codes import Integers
+    from binlogkit.analyses.point_in_time.codes import Flags, Integers
     from binlogkit.log.undoing.source import UndoSource
 
 _INNODB = "INNODB"
@@ -216,11 +217,17 @@ class Others:
     def _counted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The changes that were committed, not undone by ROLLBACK TO SAVEPOINT, and are not in
         the log once more."""
-        transactions, statements = self._source.transactions, self._source.statements
-        ended = transactions.filter(pc.not_equal(transactions["outcome"], "committed"))["tx"]
+        left_out, ended = self._left_out
         if len(ended):
-            batch = batch.filter(pc.invert(pc.is_in(batch["tx"], ended.combine_chunks())))
-        return filtered(batch, ~not_done(undone_ranges(statements))(batch))
+            batch = batch.filter(pc.invert(pc.is_in(batch["tx"], ended)))
+        return filtered(batch, ~left_out(batch))
+
+    @cached_property
+    def _left_out(self) -> tuple[Callable[[pa.RecordBatch], Flags], pa.Array]:
+        """Which changes of a batch were not done, and the transactions that were not committed."""
+        transactions = self._source.transactions
+        ended = transactions.filter(pc.not_equal(transactions["outcome"], "committed"))["tx"]
+        return not_done(undone_ranges(self._source.statements)), one_array(ended)
 
     def _marked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch.append_column(BELOW, pa.array(np.ones(batch.num_rows, bool)))
