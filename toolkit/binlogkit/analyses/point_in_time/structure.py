@@ -73,7 +73,7 @@ class Alteration:
 
     def keeps(self, old: ColumnDefinition, new: ColumnDefinition) -> bool:
         """Whether all that is computed from a redefined column stays as it is."""
-        alike = _read_alike(old, new) and all(getattr(old, f) == getattr(new, f) for f in _FACTS)
+        alike = _read_alike(old, new) and _computed_alike(old, new)
         return alike and (self.strict or new.nullable >= old.nullable)
 
     @property
@@ -148,9 +148,12 @@ def _recomputed(done: Alteration, columns: Collection[ColumnDefinition]) -> set[
     found = set[str]()
     for column in columns:  # each reads generated ones before it only
         if column.generated is not None:
-            pair = done.changed.get(column.name, (column, column))
+            old, new = done.changed.get(column.name, (column, column))
             if not (
-                _same_expression(*pair)
+                old is not None
+                and new is not None
+                and same(old, new)
+                and _computed_alike(old, new)
                 and column.written_with(_SIGNS, _FUNCTIONS)
                 and moved.isdisjoint(map(str.lower, column.reads))
             ):
@@ -167,10 +170,8 @@ def _read_alike(old: ColumnDefinition, new: ColumnDefinition) -> bool:
     return same(old, new) or (wider and alike)
 
 
-def _same_expression(old: ColumnDefinition | None, new: ColumnDefinition | None) -> bool:
-    """Whether a generated column is computed as before, into the same type."""
-    if old is None or new is None or not same(old, new):
-        return False
+def _computed_alike(old: ColumnDefinition, new: ColumnDefinition) -> bool:
+    """Whether both are computed alike, and read alike by what is computed from them."""
     return all(getattr(old, fact) == getattr(new, fact) for fact in _FACTS)
 
 
