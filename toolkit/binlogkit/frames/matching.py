@@ -53,7 +53,7 @@ class Matcher:
         return batch.filter(reduce(pc.and_, [pc.fill_null(one, False) for one in found]))
 
     @property
-    def told(self) -> tuple[dict[str, str], list[str]]:
+    def learned(self) -> tuple[dict[str, str], list[str]]:
         """Which conditions did not fit some batch's table, and why, and which did fit one."""
         return self._misfits, sorted(self._fit)
 

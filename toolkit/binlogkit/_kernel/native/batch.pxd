@@ -12,8 +12,8 @@ cdef class RowsPass:
     cdef object places
     cdef spots_p spots
     cdef bytes wanted
-    cdef char* words  # those of wanted: as many as told
-    cdef int64_t told
+    cdef char* words  # those of wanted: as many as chosen
+    cdef int64_t chosen
     cdef readonly int64_t origin
     cdef readonly int64_t seq
     cdef readonly int64_t entry  # the event that is next, or was stopped at

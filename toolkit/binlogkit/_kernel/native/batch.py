@@ -40,7 +40,7 @@ class RowsPass:
         self.places = spots
         self.wanted = wanted
         self.words = self.wanted
-        self.told = len(self.wanted)
+        self.chosen = len(self.wanted)
         self.entry = self.at = self.row = 0
 
     def run(self, builders: list, last=-1):
@@ -128,7 +128,7 @@ class RowsPass:
             return E_NONE
         if item.slot < 0 or item.slot >= slots or item.notes & N_BAD_CHECKSUM:
             return E_NONE
-        if self.entry < self.told and not self.words[self.entry]:
+        if self.entry < self.chosen and not self.words[self.entry]:
             return E_NONE
         if tables[item.slot] is cython.NULL:
             return E_NONE

@@ -75,9 +75,9 @@ class Restored:
 
     @property
     def odd(self) -> list[str]:
-        """The columns of which ``_cells`` tells something."""
-        told = pc.struct_field(pc.list_flatten(self._rows["_cells"]), "column")
-        names: list[str] = pc.unique(told).to_pylist()
+        """The columns of which ``_cells`` says something."""
+        named = pc.struct_field(pc.list_flatten(self._rows["_cells"]), "column")
+        names: list[str] = pc.unique(named).to_pylist()
         return names
 
     def left(self, chosen: np.ndarray[Any, Any]) -> pa.Table:

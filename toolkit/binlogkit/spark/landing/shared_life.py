@@ -66,11 +66,11 @@ class _SharedRows(LandedRows):
         tracked = frozenset[str]()
         while True:
             looking = _Looking(changes, identity, given, tracked)
-            told = tasks.map(looking, _FOUND).records()
-            facts = [json.loads(one["facts"]) for one in told if one["facts"] is not None]
+            results = tasks.map(looking, _FOUND).records()
+            facts = [json.loads(one["facts"]) for one in results if one["facts"] is not None]
             found = Candidates(given, set(tracked))
             found.add(facts)
-            own = [unpacked(one["changes"]) for one in told if one["changes"] is not None]
+            own = [unpacked(one["changes"]) for one in results if one["changes"] is not None]
             for name in there:
                 parts = in_log_order([batch for batch in own if table_of(batch) == name])
                 gathered(((name, batch) for _, batch in parts), identity, found)

@@ -194,7 +194,7 @@ class Wanted:
 
     def learned(self) -> Any:
         """Which conditions fit."""
-        return self._matching.told
+        return self._matching.learned
 
     def add(self, learned: Sequence[Any]) -> bool:
         """See :class:`Sieve`."""
