@@ -332,6 +332,20 @@ def test_a_row_whose_parents_were_dropped(server: Server, done: str, tmp_path: P
     assert story.run("SELECT * FROM c JOIN p ON c.up = p.id") == [(1, 1, 1)]
 
 
+@pytest.mark.parametrize("first", ["DROP TABLE p", "UPDATE c SET v = 2"])
+def test_another_column_of_a_row_whose_parents_were_dropped(
+    server: Server, first: str, tmp_path: Path
+) -> None:
+    """From 9.6 on the server refuses any UPDATE of such a row."""
+    story = Story(server, tmp_path, "orphaned")
+    story.run(PARENT, CHILD.format(""), "INSERT INTO p VALUES (1)", "INSERT INTO c VALUES (1, 1)")
+    story.run("ALTER TABLE c ADD v INT NOT NULL DEFAULT 1")
+    story.mark()
+    story.run(OFF, *sorted(["DROP TABLE p", "UPDATE c SET v = 2"], key=first.__ne__), ON)
+    assert story.undo(table="c")[-1] == "committed"
+    assert story.run("SELECT * FROM c") == [(1, 1, 1)]
+
+
 def test_rows_that_may_have_followed(server: Server, tmp_path: Path) -> None:
     """Where a text may have written them, the script says which rows are in the way."""
     story = Story(server, tmp_path, "may_be")

@@ -5,7 +5,7 @@ Up to 9.5 InnoDB's cascades are not logged, and a script's statements cascade as
 did. From 9.6 on the server logs cascaded changes: a script that undoes these, or makes them again,
 would find them done already, or in an order that checks refuse. So it turns foreign_key_checks off
 and compares, for each foreign key, the dangling references before and after (9.7.4; docs/traps.md,
-"Cascades").
+"Cascades"). Such a server also refuses any UPDATE of a row that refers to a table that is gone.
 
 What the log does not show: the server is asked when the script runs.
 A log that begins after its tables were created, or a table of another database, may hide foreign
@@ -70,17 +70,16 @@ _SAVED = "SET @bk_isolation = @@SESSION.transaction_isolation;\n"
 _RESTORED = "SET SESSION transaction_isolation = @bk_isolation;\n"
 
 
-def reference_lines(references: Iterable[Reference]) -> dict[str, str]:
+def reference_lines(references: Iterable[Reference] | None) -> dict[str, str]:
     """The lines of a script that concern foreign keys: settings that are ``saved``, who ``checks``,
     reads ``before`` and ``after`` the statements, settings that are ``restored``.
 
-    ``references``: those that the script must check; without any, the server checks.
+    ``references``: those that the script must check; None: the server checks.
     """
-    keys = list(references)
-    if not keys:
+    if references is None:
         return {"saved": "", "checks": _SERVER, "before": "", "after": "", "restored": ""}
     before, after = "", ""
-    for number, key in enumerate(keys, 1):
+    for number, key in enumerate(references, 1):
         counted, all_dangle = _orphans(key)
         same = f"<=> @bk_orphans_{number})"
         before += _if_there(

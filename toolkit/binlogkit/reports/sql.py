@@ -98,7 +98,7 @@ class Script:
         head, tail = _template().split("{statements}\n")
         comments = "".join(f"{line}\n" for line in _comments(self._options, self._plans))
         options = self._options
-        keys = reference_lines(getattr(self._plans, "references", ()))
+        keys = reference_lines(getattr(self._plans, "references", None))
         undefined, body = getattr(self._plans, "undefined", ()), self._body()
         with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
             if undefined:  # the head asks about what the statements write
@@ -120,7 +120,7 @@ class Script:
         ends["refusals"] = "".join(f"{comment(line)}\n" for line in self.refusals.lines())
         known = getattr(self._plans, "known", None)
         if known is not None:
-            minded = not getattr(self._plans, "references", ())
+            minded = getattr(self._plans, "references", None) is None
             ends["keys"] = foreign_key_lines(self._acted, known, minded=minded)
         yield tail.format(**counts, **facts, **ends).encode("ascii")
 

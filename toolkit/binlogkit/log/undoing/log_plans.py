@@ -33,7 +33,8 @@ class LogPlans(Overviewed, Plans):
     depend on them, and what was done about it; ``gaps``: where changes may be missing; ``assumes``:
     assumptions that the log cannot show; ``needs``: dropped tables that must be created again
     first, and the statements that created them; a sentence each. ``references``: the foreign keys
-    of their tables, if the log holds the server's cascades, which must not happen twice; else none.
+    of their tables, if the log holds the server's cascades, which must not happen twice, without
+    those to tables that are gone; None: the server checks.
     ``known``: the known foreign keys; the script rolls back if the server has others that act on
     its statements; None: no check. ``undefined``: the tables of which no definition says which
     columns are generated; the script stops if the server says that it would write one.
@@ -47,7 +48,7 @@ class LogPlans(Overviewed, Plans):
         self.gaps: tuple[str, ...] = ()
         self.assumes: tuple[str, ...] = ()
         self.needs: tuple[str, ...] = ()
-        self.references: tuple[Reference, ...] = ()
+        self.references: tuple[Reference, ...] | None = None
         self.known: tuple[Reference, ...] | None = None
         self.undefined: tuple[TableId, ...] = ()
 

@@ -84,11 +84,12 @@ class Selection:
         self._by_ddl = [b.definition for b in source.boundaries if b.definition is not None]
         self.newest = version_tuple(source.version)
 
-    def references_of(self, tables: set[TableId]) -> tuple[Reference, ...]:
-        """The foreign keys from and to tables, between tables that are still there."""
+    def references_of(self, tables: set[TableId]) -> tuple[Reference, ...] | None:
+        """The foreign keys from and to tables, between tables that are still there; None if there
+        are none to tables that are gone, either."""
         there = still_there(self.source.boundaries)
-        pairs = ((key, {key.child, key.parent}) for key in self._references)
-        return tuple(k for k, both in pairs if both & tables and all(map(there, both)))
+        keys = [k for k in self._references if {k.child, k.parent} & tables and there(k.child)]
+        return tuple(key for key in keys if there(key.parent)) if keys else None
 
     def undefined(self) -> tuple[TableId, ...]:
         """The tables that only table maps define, with their columns' names."""
