@@ -201,10 +201,11 @@ class History:
         """Those that there are."""
         return [str(row[0]) for row in self.server.query("SHOW TRIGGERS FROM h")]
 
-    def triggered(self) -> set[str]:
-        """The names of their tables and in their bodies, also of the tables that they write."""
+    def triggered(self, *, tables: bool = True) -> set[str]:
+        """The names in their bodies, of tables that they write, too, and of their ``tables``."""
         rows = self.server.query("SHOW TRIGGERS FROM h")
-        return {word for row in rows for word in (row[2], *re.findall(r"\w+", str(row[3])))}
+        own = {str(row[2]) for row in rows if tables}
+        return own.union(*(re.findall(r"\w+", str(row[3])) for row in rows))
 
     def broken(self) -> bool:
         """Whether there is a trigger that no statement passes, the application's neither."""
@@ -368,6 +369,9 @@ def check_undo(history: History, notes: Counter[str], kind: str) -> Iterator[Fau
         known = code in (*_CODES, _NO_TABLE) and history.broken()
         names = history.triggered() if code == _DUPLICATE else ()
         logged = any(f"'{name}." in error.args[1] or f".`{name}`" in line for name in names)
+        if code in _REFERENCES:  # of a row that a trigger writes
+            names = history.triggered(tables=False)
+            logged = any(f"`{name}`, CONSTRAINT" in error.args[1] for name in names)
         column = _OF_COLUMN.search(error.args[1])
         elsewhere = column is not None and f"`{column[1]}`" not in line
         if (
