@@ -225,6 +225,18 @@ def test_forms_are_the_same(run: Run, tmp_path: Path, form: str) -> None:
     assert found.out == wanted.out and found.out
 
 
+def test_images_are_compared_as_of_the_logs(run: Run, tmp_path: Path) -> None:
+    case = golden.case("8.0-row-full", "statements")
+    land(case.path, tmp_path)
+    found, wanted = (
+        run("verify", "--images", source, "--format", "jsonl") for source in (tmp_path, case.path)
+    )
+    assert (found.status, found.records) == (wanted.status, wanted.records) == (1, found.records)
+    report = run("verify", "--images", tmp_path).out
+    assert b"stmts.untraced" in report and b"its engine keeps no rows" in report
+    assert b"Files" not in report
+
+
 def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
     """Each command says why, and names the logs if they are still there."""
     log = Path(shutil.copy(INCIDENT.binlogs[0], tmp_path))
@@ -232,7 +244,8 @@ def test_what_a_landing_cannot_answer(run: Run, tmp_path: Path) -> None:
     land(log, lake)
     told = {
         ("conform", "--against", "golden"): "it is about the logs' bytes",
-        ("verify",): "it is about the logs' bytes",
+        ("verify",): "with --images alone it takes one, else it is about the logs' bytes",
+        ("verify", "--rows", "--images"): "with --images alone it takes one",
         ("events",): "it is about the logs' bytes",
         ("rows",): "it also gives changes that were rolled back",
         ("explain", "--at", "4"): "it is about the logs' bytes",

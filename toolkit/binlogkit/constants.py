@@ -17,6 +17,9 @@ CHECKSUM_LENGTH = 4
 #: A table by its database and its name.
 TableId = tuple[str, str]
 
+#: The engine of tables whose rows are in other tables (manual, "The MERGE Storage Engine").
+MERGE = "MRG_MYISAM"
+
 
 class EventType(IntEnum):
     """The type code in an event's header."""

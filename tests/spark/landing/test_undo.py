@@ -20,7 +20,7 @@ from binlogkit.errors import (
 )
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.expiry import expire
-from binlogkit.spark.landing.shared_undo import SharedLanding
+from binlogkit.spark.landing.shared_landing import SharedLanding
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden

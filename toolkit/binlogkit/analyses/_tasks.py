@@ -49,6 +49,22 @@ class Tasks(Protocol):
         ...
 
 
+class Sieve(Protocol):
+    """What is wanted of changes. Copies of it may take parts of them."""
+
+    def __call__(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
+        """The wanted ones of a batch."""
+        ...
+
+    def learned(self) -> Any:
+        """What it knows by the batches that it took, for JSON."""
+        return None
+
+    def add(self, learned: Sequence[Any]) -> bool:  # noqa: ARG002
+        """Add what copies learned; whether more may be wanted, now that this is known."""
+        return False
+
+
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 _BYTES = pa.schema([("data", pa.binary())])
 _LABELS: dict[int, list[int]] = {1: [0]}

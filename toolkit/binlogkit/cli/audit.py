@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from binlogkit.cli.engine import engine_options, master_of, started
+from binlogkit.cli.engine import by_engine, engine_options, master_of
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     FILTERS,
@@ -113,12 +113,7 @@ def _of_landing(
     page.refuse_masks()
     only(arguments, *FILTERS)
     filters = filters_of(arguments)
-    if master is None:
-        audit = landing.audit(**filters)
-    else:
-        from binlogkit.spark.landing.shared_audit import shared_audit
-
-        audit = shared_audit(started(master), landing, **filters)
+    audit = by_engine(landing, master).audit(**filters)
     for name in sections:
         audit[name]  # those that it lacks
     write(audit, lambda: report_of(audit, title, chosen=page.chosen(filters)))

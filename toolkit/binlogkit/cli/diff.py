@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from binlogkit.cli.engine import engine_options, master_of, started
+from binlogkit.cli.engine import by_engine, engine_options, master_of
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     base_options,
@@ -113,11 +113,7 @@ def _landed(
     points = [arguments[name] for name in ("first", "second")]
     if any({*point_args(point)} - {"at"} for point in points):
         raise UsageError("a point of a landing is FILE:POS")
-    if master is None:
-        return landing.diff(arguments["table"], *points)
-    from binlogkit.spark.landing.shared import shared_difference
-
-    return shared_difference(started(master), landing, arguments["table"], *points)
+    return by_engine(landing, master).diff(arguments["table"], *points)
 
 
 def _doubts(found: TableDifference) -> list[str]:

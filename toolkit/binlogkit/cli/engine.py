@@ -79,6 +79,15 @@ def master_of(arguments: dict[str, Any], landing: Landing | None) -> str | None:
     return master
 
 
+def by_engine(landing: Landing, master: str | None) -> Landing:
+    """A landing that this process reads, or Spark's tasks. UsageError: no PySpark, no Java."""
+    if master is None:
+        return landing
+    from binlogkit.spark.landing.shared_landing import SharedLanding
+
+    return SharedLanding(started(master), landing)
+
+
 def started(master: str) -> SparkSession:
     """Spark's session. UsageError: no PySpark, no Java."""
     from binlogkit.spark import session

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from binlogkit.cli.engine import engine_options, master_of, started
+from binlogkit.cli.engine import by_engine, engine_options, master_of
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     index_option,
@@ -23,10 +23,6 @@ from binlogkit.cli.state import tell_state
 from binlogkit.cli.status import ENDS, FINDINGS, WELL, note_index, status_of
 from binlogkit.frames.fields.rows import LIFE
 from binlogkit.rows.filters import written_table_name
-
-if TYPE_CHECKING:
-    from binlogkit.log.states.life.life import RowLife
-    from binlogkit.spark.landing import Landing
 
 _VIEW = (
     "pos", "timestamp", "thread_id", "life", "op", "changes",
@@ -70,7 +66,8 @@ def command(**arguments: Any) -> int:
     if landing is not None:
         only(arguments, "table", "key", "key_columns")
         given = {name: arguments[name] for name in ("table", "key", "key_columns")}
-        found, several = _landed(landing, master, given), len(landing.ledger.files) > 1
+        found = by_engine(landing, master).life(**given)
+        several = len(landing.ledger.files) > 1
     else:
         log = open_input(arguments)
         found = log.life(**{k: v for k, v in arguments.items() if v is not None})
@@ -87,15 +84,6 @@ def command(**arguments: Any) -> int:
     gaps = landing is not None  # which of logs are reported with the logs
     tell_state(name, found.findings.to_pylist(), wrong, found.assumes, gaps=gaps)
     return status if found.determined else FINDINGS
-
-
-def _landed(landing: Landing, master: str | None, given: dict[str, Any]) -> RowLife:
-    """The life of a landed row, for which this process looks, or Spark's tasks."""
-    if master is None:
-        return landing.life(**given)
-    from binlogkit.spark.landing.shared_life import shared_life
-
-    return shared_life(started(master), landing, **given)
 
 
 def _words(record: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -20,7 +20,8 @@ _BYTES = "it is about the logs' bytes, and a landing has none"
 _WHY = {
     "rows": "it also gives changes that were rolled back, and a landing has committed ones, which "
     "any reader of Delta reads",
-    **dict.fromkeys(("conform", "events", "explain", "verify"), _BYTES),
+    **dict.fromkeys(("conform", "events", "explain"), _BYTES),
+    "verify": f"with --images alone it takes one, else {_BYTES}",
 }  # fmt: skip
 _INSTEAD = "; audit, diff, life, redo, state, touched, transactions and undo take it"
 
@@ -61,9 +62,14 @@ def only(arguments: Mapping[str, Any], *allowed: str) -> None:
 def refuse_landings(files: Sequence[str]) -> None:
     """UsageError: the folder of a landing is named where only logs give the answer."""
     for path in (path for path in files if is_landing(Path(path))):
-        command = click.get_current_context().command.name or ""
-        why = _WHY.get(command, f"{command} reads logs")
-        raise UsageError(f"{path} is a landing: {why}. {_remedy(path)}{_INSTEAD}")
+        refuse_landing(path)
+
+
+def refuse_landing(path: str) -> NoReturn:
+    """UsageError: this landing is named."""
+    command = click.get_current_context().command.name or ""
+    why = _WHY.get(command, f"{command} reads logs")
+    raise UsageError(f"{path} is a landing: {why}. {_remedy(path)}{_INSTEAD}")
 
 
 def _remedy(path: str) -> str:

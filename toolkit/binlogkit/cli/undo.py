@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from binlogkit.cli.engine import engine_options, master_of, started
+from binlogkit.cli.engine import by_engine, engine_options, master_of
 from binlogkit.cli.help import Command
 from binlogkit.cli.options import (
     filter_options,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from binlogkit.reports.model import Report
     from binlogkit.reports.sql import SqlOptions
     from binlogkit.rows.filter_args import FilterArgs
-    from binlogkit.spark.landing import Landing
 
 _DONE = {"undo": "undone", "redo": "redone"}
 
@@ -60,7 +59,7 @@ def _script(arguments: dict[str, Any], title: str) -> int:
         filters = filters_of(arguments)
         page.refuse_masks()
         only(arguments)
-        files, source = landing.ledger.files, _source(landing, master)
+        files, source = landing.ledger.files, by_engine(landing, master)
     else:
         log = open_input(arguments)
         page.find(log)
@@ -149,15 +148,6 @@ def _report(
         plans.counts(), notes,
         [f"{' '.join(filter(None, words))} --output {title}.sql", f"mysql --batch < {title}.sql"],
     )  # fmt: skip
-
-
-def _source(landing: Landing, master: str | None) -> Landing:
-    """A landing that is read in this process, or by Spark's tasks."""
-    if master is None:
-        return landing
-    from binlogkit.spark.landing.shared_undo import SharedLanding
-
-    return SharedLanding(started(master), landing)
 
 
 def _planned(rows: Iterator[dict[str, Any]], page: Page) -> Iterator[dict[str, Any]]:

@@ -25,13 +25,13 @@ from binlogkit.analyses.point_in_time.repeats import not_done
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes
 from binlogkit.analyses.point_in_time.unlogged import CONTRADICTIONS
-from binlogkit.constants import TableId
+from binlogkit.constants import MERGE, TableId
 from binlogkit.errors import LimitError, UndeterminedError
 from binlogkit.frames.arrays import filtered
 from binlogkit.frames.schema import table_of
 from binlogkit.log.states.doubts import of_engine
 from binlogkit.log.states.forwards import transactional_of
-from binlogkit.log.states.history import MERGE, Merged
+from binlogkit.log.states.history import Merged
 from binlogkit.log.states.restarts import ENGINE as MEMORY
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.resolve import key_of

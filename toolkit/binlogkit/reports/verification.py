@@ -60,7 +60,8 @@ def verification_report(
     sections.append(Section("Notes", _findings(notes)))
     if images:
         sections.append(Section("Images", [Text(_COMPARED), Table(images, _IMAGES)]))
-    sections.append(Section("Files", [Table(files, _FILES)]))
+    if files:
+        sections.append(Section("Files", [Table(files, _FILES)]))
     cards = [
         Card(name, f"{grades[grade]:,}", tone=_TONES[grade] if grades[grade] else "good")
         for grade, name in (("damage", "damage"), ("warning", "warnings"), ("note", "notes"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow as pa
 from binlogkit.analyses.continuity import Break
 from binlogkit.analyses.point_in_time.findings import StateFinding, StateFindings
 from binlogkit.analyses.point_in_time.replay_inputs import ReplayInputs, ReplayOutcome
-from binlogkit.analyses.point_in_time.unlogged import Broken
+from binlogkit.analyses.point_in_time.unlogged import Broken, Tally
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.frames.schema import supposed_of
@@ -52,6 +52,7 @@ class ShareResult:
     supposed: tuple[Supposition, ...] = ()
     error: str | None = None
     broken: tuple[Broken, ...] = ()
+    tally: Tally = field(default_factory=Tally)
 
     @classmethod
     def of(cls, outcome: ReplayOutcome, name: TableId) -> ShareResult:
@@ -61,7 +62,7 @@ class ShareResult:
         return cls(
             outcome.rows.num_rows, sum(len(one.flatten()) for one in lists), outcome.rows.schema,
             outcome.key, outcome.met, outcome.complete, outcome.rejected, outcome.findings.found,
-            tuple(supposed), broken=outcome.broken,
+            tuple(supposed), broken=outcome.broken, tally=outcome.tally,
         )  # fmt: skip
 
     def text(self) -> str:
@@ -73,7 +74,8 @@ class ShareResult:
             for name in ("rows", "unknown", "key", "met", "complete", "rejected", "error", "broken")
         }
         supposed = [asdict(one) for one in self.supposed]
-        return json.dumps({**facts, "schema": schema, "found": found, "supposed": supposed})
+        facts |= {"schema": schema, "found": found, "supposed": supposed}
+        return json.dumps({**facts, "tally": asdict(self.tally)})
 
     @classmethod
     def read(cls, text: str) -> ShareResult:
@@ -83,10 +85,11 @@ class ShareResult:
         found = {kind: StateFinding(**one) for kind, one in facts.pop("found").items()}
         supposed = tuple(Supposition(**one) for one in facts.pop("supposed"))
         broken = tuple((seq, Break(kind), tuple(key)) for seq, kind, key in facts.pop("broken"))
+        tally = Tally(**facts.pop("tally"))
         known = None if schema is None else pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(schema)))
         return cls(
             **{**facts, "key": tuple(facts["key"])}, schema=known, found=found, supposed=supposed,
-            broken=broken,
+            broken=broken, tally=tally,
         )  # fmt: skip
 
 
@@ -132,6 +135,7 @@ def merged(shares: Sequence[ShareResult]) -> ShareResult:
         _merged([one.found or {} for one in shares]),
         tuple(dict.fromkeys(supposed for one in shares for supposed in one.supposed)),
         broken=tuple(broken for one in shares for broken in one.broken),
+        tally=Tally(*(sum(n) for n in zip(*(astuple(one.tally) for one in shares), strict=True))),
     )
 
 

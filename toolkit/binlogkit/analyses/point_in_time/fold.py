@@ -10,14 +10,21 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.chunk import Chunk, KeptPiece
+from binlogkit.analyses.point_in_time.chunk import WAS, Chunk, KeptPiece
 from binlogkit.analyses.point_in_time.defaults import with_defaults
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.keyed import Applied, fold_keyed, mark_rows
 from binlogkit.analyses.point_in_time.multiset import fold_multiset
 from binlogkit.analyses.point_in_time.rows import Rows
-from binlogkit.analyses.point_in_time.unlogged import BREAKS, CONTRADICTIONS, Broken, difference_of
+from binlogkit.analyses.point_in_time.unlogged import (
+    BREAKS,
+    CONTRADICTIONS,
+    Broken,
+    Tally,
+    difference_of,
+)
 from binlogkit.analyses.point_in_time.virtual_columns import without_doubtful
+from binlogkit.constants import MERGE
 from binlogkit.rows.schema import TableDefinition
 
 _CHUNK = 64 << 20
@@ -40,7 +47,8 @@ class Fold:
     are undone, the last one first; ``rejected``: JSON diffs that did not fit the value before;
     ``numbered``: an ALTER TABLE gave the rows a key, and it is not known which row got which value;
     ``compares``: images before changes are compared with what is known of their rows (set while no
-    change waits); ``broken``: those that did not fit then, at most a thousand.
+    change waits); ``broken``: those that did not fit then, at most a thousand; ``tally``: how many
+    there were.
     """
 
     def __init__(self, key: Sequence[str], *, backwards: bool = False) -> None:
@@ -48,6 +56,7 @@ class Fold:
         self.backwards = backwards
         self.compares = False
         self.broken: list[Broken] = []
+        self.tally = Tally()
         self.findings = StateFindings()
         self.complete = False
         self.definition: TableDefinition | None = None
@@ -63,6 +72,11 @@ class Fold:
         """Whether its engine stores rows: BLACKHOLE logs changes and stores nothing."""
         return self.definition is None or self.definition.engine != "BLACKHOLE"
 
+    @property
+    def _merges(self) -> bool:
+        """Whether its rows are other tables'."""
+        return self.definition is not None and self.definition.engine == MERGE
+
     def begin(self, base: pa.Table) -> None:
         """Begin with a base: rows, as inserts. No two may have one key."""
         for batch in base.to_batches():
@@ -75,6 +89,7 @@ class Fold:
 
     def feed(self, batch: pa.RecordBatch) -> None:
         """Apply changes of the table."""
+        self.tally.changes += batch.num_rows
         if self.keeps_rows:
             if self.numbered and "before_state" in batch.schema.names:
                 self._doubt_partial(batch)
@@ -143,9 +158,19 @@ class Fold:
         columns = () if self.definition is None else self.definition.columns
         return frozenset(self.key).union(c.name for c in columns if c.generated)
 
+    def _compared(self, chunk: Chunk, found: Applied) -> int:
+        """How many images before changes could be compared: also with there being no such row."""
+        if not self.key:
+            return int(chunk.there[WAS].sum()) if self.complete else 0
+        unseen = len(found.problems.get("unseen", ())) if self.complete else 0
+        return unseen + (0 if found.compared is None else found.compared.count)
+
     def _note(self, chunk: Chunk, found: Applied) -> None:
         """Findings about changes; without its beginning the table has unseen rows."""
-        tells = self.compares and not self.findings.undetermined(CONTRADICTIONS)
+        certain = not (self._merges or self.findings.undetermined(CONTRADICTIONS))
+        tells = self.compares and certain
+        if tells:
+            self.tally.compared += self._compared(chunk, found)
         for kind, which in found.problems.items():
             if not len(which) or (kind == "unseen" and not self.complete):
                 continue

@@ -7,6 +7,7 @@ understood (docs/traps.md).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -19,7 +20,7 @@ from binlogkit.analyses.point_in_time.boundary import Boundary, KeyNames
 from binlogkit.analyses.point_in_time.cascades import Cascades, Waiting
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.fold import Fold
-from binlogkit.analyses.point_in_time.unlogged import Broken
+from binlogkit.analyses.point_in_time.unlogged import Broken, Tally
 from binlogkit.constants import TableId
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
@@ -50,6 +51,7 @@ class Replay:
         self.before: Before | None = None
         self.compares = False  # as of a Fold
         self.broken: list[Broken] = []  # of all tables, also of those that are gone
+        self.tallies: defaultdict[TableId, Tally] = defaultdict(Tally)
         self.tables: dict[TableId, Fold] = {}
         self._given = dict(given)
         self.absent: set[TableId] = set()
@@ -79,6 +81,7 @@ class Replay:
         if name not in self.tables:
             fold = self.tables[name] = Fold(self.history.key(name))
             fold.compares, fold.broken = self.compares, self.broken
+            fold.tally = self.tallies[name]
             fold.definition = self._given.pop(name, None)
         return self.tables[name]
 
@@ -172,7 +175,9 @@ class Replay:
             table.key = self.history.keys[name] = key_of(boundary.definition)[0]
 
     def _drop(self, name: TableId) -> None:
-        self.tables.pop(name, None)
+        gone = self.tables.pop(name, None)
+        if gone is not None and self.compares:
+            gone.settled()
         self._given.pop(name, None)
         self.absent.add(name)
 
@@ -208,6 +213,7 @@ class Replay:
             moved.definition = moved.definition.renamed(boundary.new_name)
         self.absent.discard(boundary.new_name)
         self.tables[boundary.new_name] = moved
+        moved.tally = self.tallies[boundary.new_name]
 
     def _refer_to(self, old: TableId, new: TableId, columns: Mapping[str, str]) -> None:
         """Let foreign keys follow their parent when it or its columns are renamed."""
@@ -267,6 +273,8 @@ class Replay:
 
 
 def _note(table: Fold, kind: str, boundary: Boundary, *, determined: bool = False) -> None:
+    if table.compares and not determined:
+        table.settled()  # images of earlier changes are compared with what is known until here
     table.findings.add(kind, boundary.file, boundary.pos, determined=determined, at=boundary.seq)
 
 

@@ -7,7 +7,7 @@ the remaining work and its result. It is plain data, so that a task of a cluster
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.result import base_changes, state_table
-from binlogkit.analyses.point_in_time.unlogged import Broken
+from binlogkit.analyses.point_in_time.unlogged import Broken, Tally
 from binlogkit.constants import TableId
 from binlogkit.rows.schema import TableDefinition
 
@@ -87,7 +87,7 @@ class ReplayInputs:
         rows = state_table(found.settled(), self.columns, found.key)
         return ReplayOutcome(
             rows, found.key, met, complete, found.rejected, found.findings, found.definition,
-            tuple(run.broken),
+            tuple(run.broken), run.tallies[run.wanted],
         )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ class ReplayOutcome:
 
     ``met``: whether the table was found; ``complete``: whether all of its rows are known, or it is
     known not to exist; ``rejected``: JSON diffs that did not fit; ``broken``: changes that did not
-    continue what was known, if images were compared.
+    continue what was known, if images were compared, as ``tally`` counts.
     """
 
     rows: pa.Table
@@ -108,6 +108,7 @@ class ReplayOutcome:
     findings: StateFindings
     definition: TableDefinition | None
     broken: tuple[Broken, ...] = ()
+    tally: Tally = field(default_factory=Tally)
 
     def tell(self, findings: StateFindings) -> None:
         """The findings, after those about transactions."""

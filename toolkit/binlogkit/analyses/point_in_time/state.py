@@ -6,7 +6,7 @@ For backwards see rewind.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 import pyarrow as pa
@@ -26,16 +26,45 @@ from binlogkit.analyses.point_in_time.boundary import Boundary, lineage, parents
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.counting import Counting, Until
-from binlogkit.analyses.point_in_time.findings import FINDINGS, StateFindings
+from binlogkit.analyses.point_in_time.findings import FINDINGS, StateFinding, StateFindings
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.replay_inputs import ReplayInputs
 from binlogkit.analyses.point_in_time.result import STATE
 from binlogkit.analyses.point_in_time.shared import FoldedState, Shared, fold_shared
-from binlogkit.analyses.point_in_time.unlogged import Broken
+from binlogkit.analyses.point_in_time.unlogged import CONTRADICTIONS, Broken, Tally
 from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """Images before changes, compared with what was known of their rows.
+
+    ``broken``: the changes that did not continue it; ``tally``: how many of the table were
+    compared; ``doubt``: since when it is not known, if something else left the table undetermined;
+    ``complete``: whether all rows of the table are known.
+    """
+
+    broken: tuple[Broken, ...] = ()
+    tally: Tally = field(default_factory=Tally)
+    doubt: StateFinding | None = None
+    complete: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        broken: Sequence[Broken],
+        tally: Tally,
+        found: Mapping[str, StateFinding],
+        *,
+        complete: bool,
+    ) -> Images:
+        """With the first doubt among what was found."""
+        doubts = (o for kind, o in found.items() if not o.determined and kind not in CONTRADICTIONS)
+        doubt = min(doubts, key=lambda one: one.at, default=None)
+        return cls(tuple(broken), tally, doubt, complete)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +74,8 @@ class State(Generic[FrameT]):
     ``determined``: whether the log determines the rows, apart from the cells listed as unknown: a
     state of a log (``log.state``) is determined without any. ``cascaded``: what foreign keys did,
     if requested. ``definition``: the table's at that point, if known from statements or arguments.
-    ``folded``: the state held by Spark's tasks, if they folded it. ``broken``: the changes that did
-    not continue what was known of their rows, if images were compared.
+    ``folded``: the state held by Spark's tasks, if they folded it. ``images``: how it went if
+    images were compared.
     """
 
     rows: FrameT
@@ -55,7 +84,7 @@ class State(Generic[FrameT]):
     cascaded: tuple[Cascaded, ...] = ()
     definition: TableDefinition | None = None
     folded: FoldedState | None = None
-    broken: tuple[Broken, ...] = ()
+    images: Images = field(default_factory=Images)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +175,7 @@ class Replaying:
         outcome.tell(self._findings)
         cascaded = () if run.cascades is None else tuple(run.cascades.done or ())
         done = as_state(outcome.rows, self._findings, like)
-        return replace(
-            done, cascaded=cascaded, definition=outcome.definition, broken=outcome.broken
-        )
+        return replace(done, cascaded=cascaded, definition=outcome.definition)
 
     def of(self, changes: Any) -> State[Any]:
         """The state after these changes, which are all."""
@@ -157,15 +184,22 @@ class Replaying:
         self.feed(changes)
         return self.finish(changes)
 
-    def broken_of(self, changes: Any) -> tuple[Broken, ...]:
-        """What of these changes, which are all, did not continue what was known, if compared."""
-        if is_spark(changes) or isinstance(changes, Shared):
-            return self.of(changes).broken
-        self.feed(changes)
-        found = self._begun().finish()
-        if found is not None:
-            found.settled()
-        return tuple(self._begun().broken)
+    def images_of(self, changes: Any) -> Images:
+        """The images of these changes, which are all; with a doubt of ``cascades`` none were
+        compared, since foreign keys change rows and cannot be followed."""
+        if isinstance(changes, Shared):
+            found = self.of(changes).images
+        else:
+            self.feed(changes)
+            run = self._begun()
+            fold = run.finish()
+            if fold is not None:
+                fold.settled()
+            told = {} if fold is None else fold.findings.found
+            complete = fold is None or fold.complete
+            found = Images.of(run.broken, run.tallies[run.wanted], told, complete=complete)
+        doubt = None if self._inputs.compares else self._findings.found.get("cascades")
+        return found if doubt is None else replace(found, doubt=doubt)
 
 
 def state(changes: FrameT, boundaries: FrameT | None = None, **how: Any) -> FrameT:
@@ -264,14 +298,15 @@ def _shared(changes: Any, inputs: ReplayInputs, findings: StateFindings) -> Stat
     if is_spark(changes):
         frame = from_arrow(frame, changes, FINDINGS)
     determined = all(finding.determined for finding in findings.found.values())
-    definition = inputs.definition() if folded.result.met else None
+    result = folded.result
+    definition = inputs.definition() if result.met else None
     return State(
         folded.rows(),
         frame,
         determined,
         definition=definition,
         folded=folded,
-        broken=folded.result.broken,
+        images=Images.of(result.broken, result.tally, result.found or {}, complete=result.complete),
     )
 
 

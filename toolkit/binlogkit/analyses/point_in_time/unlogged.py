@@ -7,6 +7,7 @@ known row have are compared, column by column.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +31,15 @@ BREAKS = {
 CONTRADICTIONS = frozenset(BREAKS)
 
 
+@dataclass(slots=True)
+class Tally:
+    """A table's ``changes``, and how many were ``compared``: their images before with what was
+    known of their rows."""
+
+    changes: int = 0
+    compared: int = 0
+
+
 class ComparedImages:
     """The images before a chunk's changes beside the rows that they are of.
 
@@ -40,6 +50,11 @@ class ComparedImages:
     def __init__(self, chunk: Chunk, gone: pa.Table, base: Integers, previous: Integers) -> None:
         self._chunk, self._gone, self._base, self._previous = chunk, gone, base, previous
         self.columns: dict[str, Flags] = {}  # which changes differ, by column; only where some do
+
+    @property
+    def count(self) -> int:
+        """How many images are of known rows."""
+        return int(((self._base >= 0) | (self._previous >= 0)).sum())
 
     def compare(self, unchecked: Container[str]) -> Flags:
         """Which changes differ from what was known, in other columns than ``unchecked``."""

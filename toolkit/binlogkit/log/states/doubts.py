@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.findings import StateFinding, table_of
-from binlogkit.constants import TableId
+from binlogkit.constants import MERGE, TableId
 from binlogkit.log.states.bases.bases import BASE
 from binlogkit.log.states.gaps import Reach
-from binlogkit.log.states.history import MERGE, History, Merged, TableFacts
+from binlogkit.log.states.history import History, Merged, TableFacts
 from binlogkit.log.states.images.contradictions import UNLOGGED
 from binlogkit.rows.schema import Supposition, TableDefinition
 from binlogkit.rows.soundness import Gap

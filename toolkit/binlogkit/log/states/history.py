@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from binlogkit.constants import TableId
+from binlogkit.constants import MERGE, TableId
 from binlogkit.frames.statements import Boundaries, Record
 from binlogkit.rows.ddl import TableChange
 from binlogkit.rows.filters import Filters
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from binlogkit.rows.soundness import FileFacts
 
-#: The engine of tables whose rows are in other tables (manual, "The MERGE Storage Engine").
-MERGE = "MRG_MYISAM"
 _SEQ = attrgetter("seq")
 
 

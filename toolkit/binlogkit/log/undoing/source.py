@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,28 +26,13 @@ from binlogkit.rows.window import SEQ_SHIFT
 from binlogkit.sources.log_format import version_tuple
 
 if TYPE_CHECKING:
+    from binlogkit.analyses._tasks import Sieve
     from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.analyses.point_in_time.boundary import Boundary
     from binlogkit.analyses.point_in_time.codes import Flags, Integers
     from binlogkit.log.states.places import Logs
     from binlogkit.rows.schema import TableDefinition
     from binlogkit.rows.soundness import Gap
-
-
-class Sieve(Protocol):
-    """What is wanted of changes. Copies of it may take parts of them."""
-
-    def __call__(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
-        """The wanted ones of a batch."""
-        ...
-
-    def learned(self) -> Any:
-        """What it knows by the batches that it took, for JSON."""
-        ...
-
-    def add(self, learned: Sequence[Any]) -> bool:
-        """Add what copies learned; whether more may be wanted, now that this is known."""
-        ...
 
 
 class UndoSource(ABC):

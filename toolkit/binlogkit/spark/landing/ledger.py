@@ -18,13 +18,13 @@ from binlogkit.analyses.point_in_time.boundary import Boundary, lineage, parents
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.counting import NEEDED, touching
 from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
-from binlogkit.constants import TableId
+from binlogkit.constants import MERGE, TableId
 from binlogkit.errors import InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.arrays import one_array
 from binlogkit.log.index import Index, Joined
 from binlogkit.log.index.transactions import Concerned, narrow_transactions
-from binlogkit.log.states.history import MERGE, History, Merged, TableFacts
+from binlogkit.log.states.history import History, Merged, TableFacts
 from binlogkit.log.states.reading import Source, among_events
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.options import ReadOptions

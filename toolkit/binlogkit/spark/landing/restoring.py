@@ -7,7 +7,7 @@ follows from the ledger beside it. The logs are not needed.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cache
@@ -32,17 +32,18 @@ from binlogkit.spark.landing.passing import Passing, numbered
 from binlogkit.spark.landing.reading import folders, lean, read, schema_of
 from binlogkit.spark.landing.restored import Ordered, Restored
 from binlogkit.spark.landing.shape import Generations, landed_name, landed_schema, types_of
-from binlogkit.spark.landing.states import Changes, LandedStates
+from binlogkit.spark.landing.states import Changes, LandedStates, Sift
 from binlogkit.spark.landing.store import place_of
 
 if TYPE_CHECKING:
+    from binlogkit.analyses._tasks import Sieve
     from binlogkit.log.audit import Audit
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.log.states.life.life import RowLife
     from binlogkit.log.states.table_state import TableState
     from binlogkit.log.undoing.log_plans import LogPlans, Undo
     from binlogkit.log.undoing.source import UndoSource
-    from binlogkit.spark.landing.undo import Sift
+    from binlogkit.log.verify import Verification
 
 
 class Landing:
@@ -208,6 +209,29 @@ class Landing:
             self.transactions(),
         )
         return landed_life(rows, table=table, value=key, key_columns=key_columns)
+
+    def unlogged(self) -> Verification:
+        """What ``log.verify(images=True)`` says of rows that were changed outside the logs: the
+        findings, and in ``images`` of each table how many of its changes were compared, or why
+        none. See docs/landing.md for what differs.
+
+        Memory: the rows of the largest table, twice. Errors: those of :meth:`state`, but for
+        tables that cannot be compared.
+        """
+        from binlogkit.spark.landing.images import unlogged_in
+
+        return unlogged_in(self.ledger, self.compared_states)
+
+    def compared_states(self, table: str) -> LandedStates:
+        """A table's states, which compare images with all columns."""
+
+        def sift(
+            names: Sequence[TableId], _: Sequence[TableId], sieve: Sieve
+        ) -> Iterator[pa.RecordBatch]:
+            for batch in self.passing(names, whole=True):
+                yield from sieve(batch)
+
+        return LandedStates(self.ledger, self.lean(), [table], [None], sift=sift)
 
     def concerning(self, table: str, *points: AtArg) -> Landing:
         """This landing with the transactions only that the states of a table at some points need.

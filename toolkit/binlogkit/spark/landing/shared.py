@@ -7,22 +7,34 @@ needs several tables, one task restores them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses._tasks import Batches, SparkTasks, arriving
+from binlogkit.analyses._tasks import (
+    Batches,
+    Sieve,
+    SparkTasks,
+    arriving,
+    packed,
+    row,
+    unpacked,
+)
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.counting import Counting, Until
+from binlogkit.analyses.point_in_time.repeats import once
 from binlogkit.analyses.point_in_time.shared import Shared
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.frames.flat_states import cast_to, flat_schema, flat_states
 from binlogkit.frames.generic import state_rows
+from binlogkit.frames.log_order import in_log_order
+from binlogkit.frames.schema import table_of
 from binlogkit.log.index.transactions import Concerned
 from binlogkit.log.states.forwards import RESTARTED
 from binlogkit.rows.filter_args import AtArg
@@ -117,8 +129,8 @@ def states_by_tasks(
     spark: SparkSession, landing: Landing, table: str, *points: AtArg
 ) -> LandedStates:
     """The states of a landed table, folded by tasks."""
-    changes = partial(_changes, spark, landing)
-    return LandedStates(landing.ledger, changes, [table], points, here=landing.lean())
+    changes, sift = partial(_changes, spark, landing), partial(sifted_by_tasks, spark, landing)
+    return LandedStates(landing.ledger, changes, [table], points, sift=sift)
 
 
 def _with_types(rows: pa.RecordBatch, fields: Sequence[pa.Field]) -> pa.RecordBatch:
@@ -170,6 +182,51 @@ def restored_by_tasks(
     boundaries = {name: tuple(ledger.boundaries_of(name)) for name in names}
     restoring = _Restoring(groups, ledger.numbering, ledger.masks, boundaries)
     return numbers(spark, len(groups)), restoring
+
+
+#: A task's result: wanted changes, and what it learned as JSON.
+_SIFTED = pa.schema([("learned", pa.string()), ("changes", pa.binary())])
+
+
+def sifted_by_tasks(
+    spark: SparkSession,
+    landing: Landing,
+    names: Sequence[TableId],
+    besides: Sequence[TableId],
+    sieve: Sieve,
+) -> Iterator[pa.RecordBatch]:
+    """The changes of tables that a sieve wants, in log order per table, numbered among those of
+    all."""
+    tasks, changes = restored_by_tasks(spark, landing, names, besides=besides)
+    while True:
+        found: dict[TableId, list[pa.RecordBatch]] = {name: [] for name in names}
+        learned: list[Any] = []
+        sifted = tasks.map(_Sifting(changes, sieve), _SIFTED).kept()
+        for one in sifted.frame.toLocalIterator():
+            if one["changes"] is None:
+                learned.append(json.loads(one["learned"]))
+            else:
+                batch = unpacked(one["changes"])
+                found[table_of(batch)].append(batch)
+        if not sieve.add(learned):
+            break
+    for own in found.values():
+        yield from (batch for _, batch in in_log_order(own))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sifting:
+    """A task's work: what a copy of the sieve wants."""
+
+    changes: Callable[[Batches], Batches]
+    sieve: Sieve
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in self.changes(batches):
+            for part in self.sieve(once(batch)):
+                if part.num_rows:
+                    yield row(_SIFTED, None, packed(part))
+        yield row(_SIFTED, json.dumps(self.sieve.learned()), None)
 
 
 def numbers(spark: SparkSession, count: int, parts: int = LARGEST) -> SparkTasks:

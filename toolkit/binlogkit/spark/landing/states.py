@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
+from binlogkit.analyses._tasks import Sieve
 from binlogkit.analyses.point_in_time.counting import Until, touching
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
@@ -26,12 +28,15 @@ if TYPE_CHECKING:
 
     from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.analyses.point_in_time.shared import FoldedState
+    from binlogkit.analyses.point_in_time.state import Images
     from binlogkit.log.states.bases.bases import Bases, Since
     from binlogkit.log.states.diff import TableDifference
     from binlogkit.spark.landing.own_rows import OwnRows
 
 #: The changes of tables, at least up to a point.
 Changes = Callable[[Sequence[TableId], Until | None], Any]
+#: Gives the changes of tables that a sieve wants, numbered also among those of other ones.
+Sift = Callable[[Sequence[TableId], Sequence[TableId], Sieve], "Iterator[pa.RecordBatch]"]
 
 
 class LandedStates(States):
@@ -39,7 +44,7 @@ class LandedStates(States):
 
     ``changes``: of landed tables; ``tables``: wanted ones, the first counts where one is asked for;
     ``points``: a file and a position each, the end of all that has landed if None; ``own``: rows of
-    the table to begin with; ``here``: the changes as batches, if ``changes`` are held by tasks.
+    the table to begin with; ``sift``: gives some changes, if ``changes`` does not give batches.
     ``keep_cascaded``, ``before``: as ``cascaded`` and ``before`` of :class:`States`.
     """
 
@@ -54,7 +59,7 @@ class LandedStates(States):
         points: Sequence[AtArg | Point],
         own: OwnRows | None = None,
         *,
-        here: Changes | None = None,
+        sift: Sift | None = None,
         keep_cascaded: bool = False,
         before: Before | None = None,
     ) -> None:
@@ -65,7 +70,7 @@ class LandedStates(States):
         asked = [p if isinstance(p, Point) else Point(ledger, {"at": p}) for p in points]
         self._begin(ledger, [*tables], asked)
         self._keeps_cascaded, self._before = keep_cascaded, before
-        self._gaps, self._changes_of, self._here = ledger.gaps, changes, here or changes
+        self._gaps, self._changes_of, self._sift = ledger.gaps, changes, sift
         if own is not None:  # as a base, of which these are what the engine needs
             self._bases, self._held = cast("Bases", own), cast("Since", own.held)
             self._gaps = own.held.after(ledger.gaps)
@@ -106,30 +111,45 @@ class LandedStates(States):
         after = transactions.filter(touching(transactions, [".".join(n) for n in wanted.tables]))
         if among(after, reach.counted).all():
             return []
-        known = self._all_shown(wanted)
+        known = self._compared(wanted)[1]
         return [one for one in known if not reach.holds(one.shown.file, one.shown.pos)]
 
     def shown(self, own: Sequence[pa.RecordBatch] | None = None) -> list[Contradiction]:
         """The changes of the table outside the logs that images show; ``own``: all changes of the
         rows that are asked for, else of all rows."""
-        wanted = self._wanted(self._points[0], written_table_name(*self.name))
-        return self._all_shown(wanted, own)
+        return self._compared(self.wanted, own)[1]
 
-    def _all_shown(
+    def compared(self) -> tuple[Images, list[Contradiction]]:
+        """How the comparison of all images went, and those of the table that show such changes."""
+        images, found = self._compared(self.wanted)
+        return images, [one for one in found if one.name[1:] == self.wanted.table.name]
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        """The table at the first point."""
+        return self._wanted(self._points[0], written_table_name(*self.name))
+
+    def _compared(
         self, wanted: Wanted, own: Sequence[pa.RecordBatch] | None = None
-    ) -> list[Contradiction]:
+    ) -> tuple[Images, list[Contradiction]]:
         ledger = self._ledger
         names = [one for one in wanted.tables if ledger.has(one)]
         key = self._layout(wanted.table.name, self.reach(Point(ledger, {}))).key
         to_end = replace(wanted, table=replace(wanted.table, columns=None, key=key))
         replaying = self._replaying(to_end, None, compares=True)
         alone = own if {*names} <= {*wanted.lineage} else None
-        broken = replaying.broken_of(self._changes_of(names, None) if alone is None else alone)
-        if not broken:
-            return []
-        again = self._here(names, None) if alone is None else alone
-        found = of_replay(again, broken, ledger.boundaries)
-        return list(unexplained(found, self._gaps))
+        images = replaying.images_of(self._changes_of(names, None) if alone is None else alone)
+        if not images.broken:
+            return images, []
+
+        def read(sieve: Sieve) -> Iterable[pa.RecordBatch]:
+            if alone is None and self._sift is not None:
+                return self._sift(names, (), sieve)
+            again = self._changes_of(names, None) if alone is None else alone
+            return (part for batch in again for part in sieve(batch))
+
+        found = of_replay(read, images.broken, ledger.boundaries, ledger.history.version)
+        return images, list(unexplained(found, self._gaps))
 
     def _changes(self, wanted: Wanted) -> Any:
         self._ledger.refuse_waiting(wanted.tables)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses._tasks import Sieve
 from binlogkit.analyses.point_in_time.repeats import once
 from binlogkit.analyses.references import connected
 from binlogkit.constants import TableId
@@ -31,14 +32,9 @@ if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.analyses.point_in_time.codes import Flags, Integers
     from binlogkit.log.states.point import Point
-    from binlogkit.log.undoing.source import Sieve
     from binlogkit.spark.landing.ledger import Ledger
     from binlogkit.spark.landing.passing import Passing
-
-    #: Gives the changes of tables that a sieve wants, numbered also among those of other ones.
-    Sift: TypeAlias = Callable[
-        [Sequence[TableId], Sequence[TableId], Sieve], Iterator[pa.RecordBatch]
-    ]
+    from binlogkit.spark.landing.states import Sift
 
 
 _ERASED = "No row that was erased from this landing depended on the chosen changes, or was of them."
@@ -208,7 +204,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class OfTransactions:
+class OfTransactions(Sieve):
     """Of changes those of some transactions."""
 
     numbers: pa.Array
@@ -216,10 +212,3 @@ class OfTransactions:
     def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """See :class:`Sieve`."""
         yield batch.filter(pc.is_in(batch["tx"], self.numbers))
-
-    def learned(self) -> None:
-        """Nothing."""
-
-    def add(self, _: Sequence[Any]) -> bool:
-        """See :class:`Sieve`."""
-        return False

@@ -18,10 +18,11 @@ from binlogkit.analyses.point_in_time.batches import pieces
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.analyses.point_in_time.repeats import once, repeated
+from binlogkit.constants import MERGE
 from binlogkit.frames.arrays import filtered
 from binlogkit.frames.schema import DIGESTS
 from binlogkit.frames.statements import Boundaries
-from binlogkit.log.states.history import MERGE, first_rows
+from binlogkit.log.states.history import first_rows
 from binlogkit.log.states.images.outcomes import COUNTS, LEFT_OUT, Outcomes
 from binlogkit.log.states.savepoints import Savepoints
 from binlogkit.rows.filters import Filters
@@ -35,13 +36,15 @@ if TYPE_CHECKING:
 
 SourceTable = tuple[str | None, str, str]  # source, database, table
 
+NO_ROWS = ("BLACKHOLE", MERGE)
+ENGINE_WITHOUT_ROWS = "its engine keeps no rows of its own"
+NO_KEY = "without a key, and what rows it had is not known"
+KEY_UNKNOWN = "its key is not known: it is neither in metadata nor in a CREATE TABLE"
+
 _KEPT = 1000  # contradictions of one table that are reported one by one
 _NEEDED = ("seq", "tx", "xid", "file", "pos", "inner", *DIGESTS)
-_NO_ROWS = ("BLACKHOLE", MERGE)
 _KEEPS_COLUMNS = ("truncate", "statement_write")
-_NO_KEY = "without a key, and what rows it had is not known"
 _NO_IMAGE = "without a key, and of some rows no image has all columns"
-_KEY_UNKNOWN = "its key is not known: it is neither in metadata nor in a CREATE TABLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +262,10 @@ class ImageChecks:
         checked = self.checked.setdefault(name, Checked(name))
         checked.cascades = tuple(dict.fromkeys((*checked.cascades, *schema.cascades)))
         if name in self._ignored:
-            checked.reason = "its engine keeps no rows of its own"
+            checked.reason = ENGINE_WITHOUT_ROWS
             return None
         if not schema.key and schema.key_kind != "none":
-            checked.reason = _KEY_UNKNOWN
+            checked.reason = KEY_UNKNOWN
             self._rows.pop(name, None)
             return None
         shape = (
@@ -276,7 +279,7 @@ class ImageChecks:
         rows.keyless = not schema.key
         checked.reason = None
         if rows.keyless and (not rows.complete or rows.unidentified):
-            checked.reason = _NO_IMAGE if rows.complete else _NO_KEY
+            checked.reason = _NO_IMAGE if rows.complete else NO_KEY
         return rows
 
     def _take(self, name: SourceTable, rows: KnownRows, batch: pa.RecordBatch) -> None:
@@ -302,7 +305,7 @@ class ImageChecks:
     def _happen(self, source: str | None, boundary: Boundary) -> None:
         definition, done = boundary.definition, boundary.alteration
         if definition is not None and definition.engine is not None:
-            ignores = definition.engine.upper() in _NO_ROWS
+            ignores = definition.engine.upper() in NO_ROWS
             note = self._ignored.add if ignores else self._ignored.discard
             note((source, definition.db, definition.table))
         if boundary.action not in _KEEPS_COLUMNS:

@@ -5,20 +5,22 @@ Tables whose images contradict the log (checks.py) are read again, and values ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from binlogkit.analyses._tasks import Sieve
 from binlogkit.analyses.continuity import Break, Digests, digests, listed, sentence
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, InputError
+from binlogkit.frames.arrays import filtered
 from binlogkit.frames.records import cell_values, struct_records
 from binlogkit.frames.schema import generated_columns, key_columns, table_of
 from binlogkit.log.states.images.checks import ChangePlace, Checked, ImageChecks, SourceTable
@@ -148,38 +150,74 @@ def unexplained(found: Iterable[Contradiction], gaps: Sequence[Gap]) -> Iterator
 
 
 def of_replay(
-    batches: Iterable[pa.RecordBatch], broken: Sequence[Broken], boundaries: Iterable[Boundary]
+    read: Callable[[Sieve], Iterable[pa.RecordBatch]],
+    broken: Sequence[Broken],
+    boundaries: Iterable[Boundary],
+    version: tuple[int, ...],
 ) -> Iterator[Contradiction]:
     """The contradictions of a replay, which follows cascades itself.
 
-    ``batches``: its changes, each of one table, in log order per table, twice the same;
-    ``boundaries``: what happened to the tables.
+    ``read``: gives those of its changes that a sieve wants, each batch of one table, in log order
+    per table; ``boundaries``: what happened to the tables; ``version``: of the newest server.
     """
+    virtual = version < VIRTUAL_AS_STORED
     kinds = {seq: (kind, key) for seq, kind, key in broken}
     emptied = [(b.name, ChangePlace(b.file, b.pos, b.seq, None)) for b in boundaries if b.empties]
-    numbers: dict[tuple[TableId, tuple[str, ...]], dict[tuple[Any, ...], int]] = {}
-    again: dict[tuple[TableId, tuple[str, ...]], _Again] = {}
-    for batch in batches:
-        seqs = batch["seq"].to_numpy()
-        for i in np.flatnonzero(np.isin(seqs, [*kinds])).tolist():
-            (kind, key), name = kinds[int(seqs[i])], table_of(batch)
+    numbers: dict[_Identified, dict[tuple[Any, ...], int]] = {}
+    again: dict[_Identified, _Again] = {}
+    for batch in read(_Numbered(frozenset(kinds))):
+        for i, seq in enumerate(batch["seq"].to_pylist()):
+            (kind, key), name = kinds[seq], table_of(batch)
             keys = _keys(batch.slice(i, 1), key, "after" if kind == Break.MADE_AGAIN else "before")
             own = numbers.setdefault((name, key), {})
             number = own.setdefault(keys[0], 2 * len(own) + 1)
             begun = [place for table, place in emptied if table == name]
-            found = again.setdefault((name, key), _Again((None, *name), begun, {}))
-            found.broken[int(seqs[i]), number] = kind
-    for batch in batches:
-        for (name, key), found in again.items():
-            if name == table_of(batch):
-                known = numbers[name, key]
+            found = again.setdefault(
+                (name, key), _Again((None, *name), begun, {}, but_virtual=virtual)
+            )
+            found.broken[seq, number] = kind
+    rows = _OfRows(numbers)
+    for batch in read(rows):
+        for (name, key), was, now in rows.numbers(batch):
+            again[name, key].feed(batch, key, was, now, np.flatnonzero(was | now))
+    for found in again.values():
+        yield from found.found
+
+
+#: A table, and the columns that identify its rows.
+_Identified: TypeAlias = tuple[TableId, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered(Sieve):
+    """Of changes those with some numbers."""
+
+    seqs: frozenset[int]
+
+    def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        yield filtered(batch, np.isin(batch["seq"].to_numpy(), [*self.seqs]))
+
+
+@dataclass(frozen=True, slots=True)
+class _OfRows(Sieve):
+    """Of changes those of some rows: for each table and key, the rows' numbers by their keys."""
+
+    rows: Mapping[_Identified, Mapping[tuple[Any, ...], int]]
+
+    def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        sides = [side for _, *both in self.numbers(batch) for side in both]
+        if sides:
+            yield filtered(batch, np.any(sides, axis=0))
+
+    def numbers(self, batch: pa.RecordBatch) -> Iterator[tuple[_Identified, Digests, Digests]]:
+        """The numbers of a batch's rows before and after, by each key of the table; 0: none."""
+        for (name, key), known in self.rows.items():
+            if batch.num_rows and name == table_of(batch):
                 was, now = (
                     np.array([known.get(one, 0) for one in _keys(batch, key, side)], np.uint64)
                     for side in ("before", "after")
                 )
-                found.feed(batch, key, was, now, np.flatnonzero(was | now))
-    for found in again.values():
-        yield from found.found
+                yield (name, key), was, now
 
 
 def _keys(batch: pa.RecordBatch, key: Sequence[str], side: str) -> list[tuple[Any, ...]]:
