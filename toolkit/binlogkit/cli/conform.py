@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from binlogkit.cli.engine import engine_options, spark_of
 from binlogkit.cli.help import Command
 from binlogkit.cli.judges import Subject, judge_name, judges_of, lines_of_file
 from binlogkit.cli.options import (
     input_options,
     open_input,
+    open_stored,
     output_of,
     output_options,
 )
@@ -114,6 +116,7 @@ def _print_row_form(context: click.Context, _: click.Parameter, wanted: bool) ->
     metavar="NAME=VALUE",
     help="With --rules: the server's binlog_format and binlog_row_image (repeatable).",
 )
+@engine_options("local", "spark")
 @output_options
 def command(**arguments: Any) -> int:
     """The verdict, and one record per difference that no rule explains.
@@ -130,11 +133,16 @@ def command(**arguments: Any) -> int:
     standard error, with the counts of all. Status 1: a difference is ours or unexplained, or nobody
     judged something.
 
+    With --engine spark each log is a task's, which runs the mysqlbinlog of its worker.
+
     With --rules one record per event that no server could have written under what --set declares:
     images with other columns than the tables' keys allow, changes in another format. Status 1:
     there is one.
     """
     declared = arguments.pop("declared")
+    asked = arguments["by_rules"], arguments["decoded"], *arguments["judges"]
+    if arguments["engine"] == "spark" and asked != (False, None, "mysqlbinlog"):
+        raise UsageError("--engine spark compares our rows with mysqlbinlog, and with nothing else")
     explained = arguments.pop("explained")
     if arguments.pop("by_rules"):
         return _by_rules(arguments, declared)
@@ -148,7 +156,6 @@ def command(**arguments: Any) -> int:
     page = page_of(arguments, "output_format", "output", "columns", "junit", "write_baseline")
     output = output_of(arguments)
     program, judges = arguments.pop("program"), arguments.pop("judges")
-    oracle = find(program) if "mysqlbinlog" in judges else None
     golden, junit = arguments.pop("golden"), arguments.pop("junit")
     named, server = arguments.pop("decoder"), arguments.pop("server")
     baseline = arguments.pop("baseline")
@@ -156,7 +163,8 @@ def command(**arguments: Any) -> int:
     known = read_baseline(line.decode("utf-8", "replace") for line in lines)
     decoded, kind = arguments.pop("decoded"), arguments.pop("decoded_format")
     write_to, allowed = arguments.pop("write_baseline"), arguments.pop("allow_unjudged")
-    log = open_input(arguments)
+    log, storage = open_stored(arguments)
+    spark = spark_of(arguments, log.carriers)
     page.find(log)
     if decoded is None and kind is not None:
         raise UsageError("--as goes with --decoded")
@@ -170,10 +178,19 @@ def command(**arguments: Any) -> int:
     if server is not None and decoded is not None:
         raise UsageError("a server judges no --decoded: it has no rows of its log")
     subject = Subject(log, known, decoded, kind, name)
-    judging = judges_of(judges, oracle, golden, server)
-    result = merge([against(subject, carrier) for against in judging for carrier in log.carriers])
+    if spark is None:
+        oracle = find(program) if "mysqlbinlog" in judges else None
+        judging = judges_of(judges, oracle, golden, server)
+        found = (against(subject, carrier) for against in judging for carrier in log.carriers)
+        result, version = merge(found), "" if oracle is None else oracle.version or ""
+    else:
+        from binlogkit.spark.conformance import judged_by_tasks
+
+        given = log.carriers, log.options, storage
+        result, versions = judged_by_tasks(spark, *given, baseline=known, program=program)
+        version = ", ".join(versions)
     differences = result.differences.to_pylist()
-    judge = " and ".join(judge_name(judge, oracle) for judge in judges)
+    judge = " and ".join(judge_name(judge, version) for judge in judges)
     shown = [page.difference(one) for one in differences]
     whole = explained or page.masked
     tell(verdict_lines(result.summary, shown, judge, name, explained=whole), result)
@@ -204,6 +221,7 @@ def _by_rules(arguments: dict[str, Any], declared: tuple[str, ...]) -> int:
 
     output = output_of(arguments)
     arguments.pop("judges")
+    spark_of(arguments)
     for name in (*_COMPARING, "masks"):
         if arguments.pop(name) not in (None, ()):
             raise UsageError("--rules compares with no other decoder")

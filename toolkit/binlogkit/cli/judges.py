@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from binlogkit.errors import InputError, UsageError
@@ -35,19 +33,17 @@ class Subject:
 
         Progress is that of the events, which are read as the judge proceeds.
         """
-        from binlogkit.analyses.conformance import EventBatches, RowWindows, parse_decoded
+        from binlogkit.analyses.conformance import parse_decoded
         from binlogkit.cli.progress import unwatched
         from binlogkit.log import Log
+        from binlogkit.log.conforming import own_records
 
-        options = self.log.options
-        aside = Log([unwatched(carrier)], options)
-        schemas: list[Any] = list(aside.table_schemas())
+        options, aside = self.log.options, unwatched(carrier)
         if self.decoded is None or self.kind is None:
-            rows = RowWindows(aside.row_windows())
-            events = Log([carrier], options).event_batches(compact=True)
-            return EventBatches(events), rows, schemas
+            return own_records(carrier, aside, options)
         theirs = parse_decoded(lines_of_file(self.decoded), self.kind)
-        return theirs.events, theirs.rows, list(theirs.schemas) or schemas
+        schemas: list[Any] = [*theirs.schemas] or [*Log([aside], options).table_schemas()]
+        return theirs.events, theirs.rows, schemas
 
 
 _Judge = Callable[[Subject, "Carrier"], "ConformanceResult"]
@@ -67,27 +63,22 @@ def judges_of(
             yield partial(_by_mysqlbinlog, oracle)
 
 
-def judge_name(judge: str, oracle: Any) -> str:
-    """What a judge is called in the verdict."""
+def judge_name(judge: str, version: str) -> str:
+    """What a judge is called in the verdict; ``version``: mysqlbinlog's."""
     if judge == "server":
         return "the server"
-    return "the expected lines" if judge == "golden" else f"mysqlbinlog {oracle.version or ''}"
+    return "the expected lines" if judge == "golden" else f"mysqlbinlog {version}"
 
 
 def _by_mysqlbinlog(oracle: Any, subject: Subject, carrier: Carrier) -> ConformanceResult:
     """One log's comparison with mysqlbinlog."""
-    from binlogkit.analyses.conformance import TextBlocks, against_mysqlbinlog
     from binlogkit.cli.progress import unwatched
-    from binlogkit.log.stored_events import UNREAD, StoredEvents
-    from binlogkit.sources.mysqlbinlog import read_blocks
+    from binlogkit.log.conforming import by_mysqlbinlog
 
-    aside = unwatched(carrier)
-    with _as_file(aside) as path:
-        return against_mysqlbinlog(
-            *subject.records(carrier), TextBlocks(read_blocks(path, using=oracle)),
-            file=carrier.name, baseline=subject.known, stored=StoredEvents(aside, UNREAD),
-            decoder=subject.name,
-        )  # fmt: skip
+    return by_mysqlbinlog(
+        oracle, unwatched(carrier), subject.records(carrier), file=carrier.name,
+        baseline=subject.known, decoder=subject.name,
+    )  # fmt: skip
 
 
 def _by_golden(folder: Path | None, subject: Subject, carrier: Carrier) -> ConformanceResult:
@@ -128,6 +119,7 @@ class _ServerJudge:
         from binlogkit.analyses.conformance.server_lines import Line, lines_of
         from binlogkit.cli.progress import unwatched
         from binlogkit.constants import EventFlag
+        from binlogkit.log.conforming import as_file
         from binlogkit.log.server.served import served_tables
         from binlogkit.log.stored_events import StoredEvents
         from binlogkit.rows.series import split_name
@@ -137,7 +129,7 @@ class _ServerJudge:
         if number is None:
             raise UsageError(f"{carrier.name} has no number, by which its server would know it")
         aside = unwatched(carrier)
-        with _as_file(aside) as path:
+        with as_file(aside) as path:
             size = self._ends[carrier.name] = Path(path).stat().st_size
         first = next(iter(StoredEvents(aside)), None)
         relay = first is not None and bool(first.raw.header.flags & EventFlag.RELAY_LOG)
@@ -149,26 +141,6 @@ class _ServerJudge:
             served_tables(subject.log, self._server, self._ends) if last else (),
             file=carrier.name, end=size, baseline=subject.known,
         )  # fmt: skip
-
-
-@contextmanager
-def _as_file(carrier: Carrier) -> Iterator[str]:
-    """The log as a plain file, as mysqlbinlog needs it."""
-    path = Path(carrier.name)
-    with carrier.open() as plain:
-        head = plain.read(4)
-        if path.is_file():
-            with path.open("rb") as stored:
-                if stored.read(4) == head:
-                    yield str(path)
-                    return
-        with TemporaryDirectory(prefix="binlogkit-") as folder:
-            copy = Path(folder) / "log"
-            with copy.open("wb") as file:
-                file.write(head)
-                while chunk := plain.read(1 << 20):
-                    file.write(chunk)
-            yield str(copy)
 
 
 def lines_of_file(path: str) -> Iterator[bytes]:

@@ -86,15 +86,21 @@ def _tasks(carriers: Sequence[Carrier], least: int) -> Iterator[list[str]]:
     """The logs that each task reads, with what opens them."""
     found: list[str] = []
     size = 0
-    for carrier in carriers:
-        place = carrier.location or carrier.name
-        found.append(str(place) if is_url(place) else place_of(carrier))
+    for carrier, text in zip(carriers, task_texts(carriers), strict=True):
+        found.append(text)
         size += least if carrier.size is None else max(carrier.size, _LEAST)
         if size >= least:
             yield found
             found, size = [], 0
     if found:
         yield found
+
+
+def task_texts(carriers: Iterable[Carrier]) -> Iterator[str]:
+    """What opens each log on a worker."""
+    for carrier in carriers:
+        place = carrier.location or carrier.name
+        yield str(place) if is_url(place) else place_of(carrier)
 
 
 def _run(

@@ -6,8 +6,8 @@ defines the columns; :mod:`.reading`, :mod:`.restoring` (with :mod:`.ledger`, :m
 :mod:`.states` read landed tables. :mod:`.current_tables` (with :mod:`.current_rows`,
 :mod:`.merging`) keeps the current rows, :mod:`.compaction` merges small files, :mod:`.standing`
 says where a landing stands, :mod:`.expiry` lets changes expire, :mod:`.erasure` erases rows by key.
-:mod:`.audit` (with :mod:`.activity`), :mod:`.images`, :mod:`.life` and :mod:`.touched` answer as the
-logs do.
+:mod:`.audit` (with :mod:`.activity`), :mod:`.images`, :mod:`.life` and :mod:`.touched` answer as
+the logs do.
 """
 
 from binlogkit.spark.landing.compaction import compact

@@ -7,7 +7,7 @@ Connect. A task that is retried writes other files, and only the returned ones c
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -60,12 +60,12 @@ class _Writer(DataSourceReader):
         try:
             result = json.dumps(asdict(write(self._job, partition.splits)))
         except BinlogKitError as error:
-            result = json.dumps(_said(error))
+            result = json.dumps(told_of(error))
         yield pa.RecordBatch.from_pydict({"result": pa.array([result], pa.string())})
 
 
-def _said(error: BinlogKitError) -> dict[str, Any]:
-    """An error, to be raised again by the caller of the landing."""
+def told_of(error: BinlogKitError) -> dict[str, Any]:
+    """A task's error, for JSON."""
     parts: tuple[Any, ...] = (str(error),)
     if isinstance(error, (InputError, DamageError)):
         parts = error.args
@@ -74,12 +74,17 @@ def _said(error: BinlogKitError) -> dict[str, Any]:
     return {"error": type(error).__name__, "parts": list(parts)}
 
 
+def raise_told(result: Mapping[str, Any]) -> None:
+    """Raise the error that a task's result is, if it is one."""
+    if "error" in result:
+        raise getattr(errors, result["error"])(*result["parts"])
+
+
 def results_of(results: Iterable[str]) -> list[Done]:
     """The tasks' results; raises the first error."""
     found = [json.loads(one) for one in results]
     for one in found:
-        if "error" in one:
-            raise getattr(errors, one["error"])(*one["parts"])
+        raise_told(one)
     return [
         Done([WrittenFile(**file) for file in one["files"]], [Waiting(**w) for w in one["waiting"]])
         for one in found
