@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit._kernel.native import continuity
-from binlogkit.analyses.continuity import Break, KnownRows
+from binlogkit.analyses.continuity import Break, KnownRows, sentence
 from binlogkit.frames.schema import DIGESTS
 
 NONE, PARTLY, GONE, DOUBT, ABSENT = 0, 2, 4, 6, 8
@@ -201,3 +201,9 @@ def test_wrong_sizes_are_refused(wrong: dict[str, Any], equal: bool) -> None:
     } | wrong  # fmt: skip
     with pytest.raises(ValueError):
         continuity.take_changes(**given, complete=True, equal=equal)
+
+
+def test_a_change_since_which_the_table_was_renamed_is_told_without_values() -> None:
+    assert sentence(Break.CHANGED, {}, " by a at 4") == "it is not as it was left by a at 4"
+    told = sentence(Break.CHANGED, {"n": (1, 2)}, " by a at 4")
+    assert told == "left as n=1 by a at 4, it is found as n=2"

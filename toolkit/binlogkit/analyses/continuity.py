@@ -57,6 +57,8 @@ def sentence(
         return "more rows equal to it were removed than the log has"
     if kind == Break.APPEARED:
         return f"it exists, although it {gone}"
+    if not columns:  # it had another key, or its table another name, when it was last changed
+        return f"it is not as it was left{since}"
     left = listed({name: was for name, (was, _) in columns.items()})
     shown = listed({name: now for name, (_, now) in columns.items()})
     return f"left as {left}{since}, it is found as {shown}"

@@ -89,5 +89,6 @@ def _limits(
         known = ledger.met[states.wanted.table.name][-1].key_kind == "none"
         yield NO_KEY if known else KEY_UNKNOWN
     if (doubt := images.doubt) is not None:
-        yield f"from {doubt.file} at {doubt.pos} on: {doubt.meaning}"
+        since = "" if doubt.file is None else f"from {doubt.file} at {doubt.pos} on: "
+        yield f"{since}{doubt.meaning}"
     yield from dict.fromkeys(gap.found for gap in ledger.gaps if gap.tables == table)

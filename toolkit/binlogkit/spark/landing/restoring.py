@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit.analyses.point_in_time.repeats import once
 from binlogkit.constants import TableId
 from binlogkit.errors import InputError, SchemaError, UnmetWarning, UsageError, printable
 from binlogkit.frames.layouts import empty_batch
@@ -229,7 +230,7 @@ class Landing:
             names: Sequence[TableId], _: Sequence[TableId], sieve: Sieve
         ) -> Iterator[pa.RecordBatch]:
             for batch in self.passing(names, whole=True):
-                yield from sieve(batch)
+                yield from sieve(once(batch))
 
         return LandedStates(self.ledger, self.lean(), [table], [None], sift=sift)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from binlogkit.analyses._tasks import Sieve
 from binlogkit.analyses.point_in_time.counting import Until, touching
+from binlogkit.analyses.point_in_time.repeats import once
 from binlogkit.constants import TableId
 from binlogkit.errors import SchemaError
 from binlogkit.log.states.forwards import MADE_LATER, RESTARTED, States, Wanted
@@ -146,7 +147,7 @@ class LandedStates(States):
             if alone is None and self._sift is not None:
                 return self._sift(names, (), sieve)
             again = self._changes_of(names, None) if alone is None else alone
-            return (part for batch in again for part in sieve(batch))
+            return (part for batch in again for part in sieve(once(batch)))
 
         found = of_replay(read, images.broken, ledger.boundaries, ledger.history.version)
         return images, list(unexplained(found, self._gaps))
