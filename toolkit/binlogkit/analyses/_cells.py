@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,14 +62,19 @@ class Cells:
         return ~equal
 
 
-def image_cells(batch: pa.RecordBatch, which: str) -> dict[str, Cells]:
-    """The columns of ``before`` or ``after`` by name; missing without the image."""
+def image_cells(
+    batch: pa.RecordBatch, which: str, names: Container[str] | None = None
+) -> dict[str, Cells]:
+    """The columns of ``before`` or ``after`` by name, or some of them; missing without the
+    image."""
     struct = batch.column(which)
     states = states_of(batch, which)
     special = _special(batch.column("raw"), 0 if which == "before" else 1, states)
     absent = _mask(struct.is_null())
     cells = {}
     for i, (field, array) in enumerate(zip(struct.type, struct.flatten(), strict=True)):
+        if names is not None and field.name not in names:
+            continue
         odd = special.get(i, {})
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()

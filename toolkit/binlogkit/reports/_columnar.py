@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ROWS = 8192  # records a batch, and records that an undeclared schema is read from
 _GROUP_ROWS = 1 << 17  # rows of a Parquet row group
-_GROUP_BYTES = 64 << 20
+_GROUP_BYTES = 16 << 20
 _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
 
@@ -109,7 +109,8 @@ def write_columnar(
             except pa.ArrowInvalid as exc:
                 raise SchemaError(f"{form} cannot hold these rows: {printable(str(exc))}") from exc
             writer.write_table(table)
-            count += sum(batch.num_rows for batch in group)
+            count += table.num_rows
+            del group, table  # while the next ones come
     finally:
         writer.close()
     return count

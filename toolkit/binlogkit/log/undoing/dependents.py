@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from binlogkit.analyses.references import Reference, connected, references, rena
 from binlogkit.analyses.undoing._later_ddl import with_columns
 from binlogkit.analyses.undoing.dependents.found import Dependences, dependences
 from binlogkit.analyses.undoing.dependents.gathered import BELOW, Gathered
-from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows, among, key_column
+from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows, among
 from binlogkit.constants import TableId
 from binlogkit.frames.arrays import filtered, one_array
 from binlogkit.frames.schema import key_columns, table_of
@@ -172,39 +173,41 @@ class Others:
         every = self._whole or not _by_table(wanted)
         if not len(seqs) or not (every or any(not wanted.wants_table(*name) for name in names)):
             return
-        touched = self._touched(keys, chosen)
-        sieve = _MayDepend(seqs, touched)
-        yield from self._source.sifted(None if self._whole else names, sieve)
+        sieve = _MayDepend(seqs, self._touched(keys, chosen), self._counts)
+        found = [*self._source.sifted(None if self._whole else names, sieve)]
+        while sieve.add([]):
+            found = [*self._source.sifted(names, sieve)]
+        yield from found
 
     def _touched(
-        self, keys: Iterable[Reference], chosen: Sequence[pa.RecordBatch]
+        self, keys: Sequence[Reference], chosen: Iterable[pa.RecordBatch]
     ) -> dict[TableId, TouchedRows]:
-        """The rows that the chosen changes touched, by table.
+        """What the chosen changes touched, by table: one for all tables that foreign keys join.
 
-        Only tables in which nothing but a row's own changes can depend on them: one key of one
-        column, in no foreign key.
+        Not of tables that had other names, or columns with other names, or whose definition is not
+        known, and not where foreign keys act below the log.
         """
-        if self._whole:
-            return {}
-        joined = {name for key in keys for name in (key.child, key.parent)}
-        joined |= {name for b in self._renames for name in (b.name, b.new_name) if name}
-        joined |= {(d.db, d.table) for d in self._definitions if d.unique_keys or d.expression_keys}
-        parts: dict[TableId, list[pa.RecordBatch]] = {}
-        for batch in chosen:
-            if batch.num_rows:
-                name = table_of(batch)
-                parts.setdefault(name, []).append(batch)
-        defined = {(d.db, d.table) for d in self._definitions}
-        of_keys = {
-            name: {key_column(batch) for batch in batches}
-            for name, batches in parts.items()
-            if name in defined and name not in joined
-        }
-        return {
-            name: TouchedRows(column, parts[name])
-            for name, columns in of_keys.items()
-            if len(columns) == 1 and (column := next(iter(columns))) is not None
-        }
+        known: dict[TableId, list[TableDefinition]] = {}
+        for one in self._definitions:
+            known.setdefault((one.db, one.table), []).append(one)
+        for b in (*self._renames, *self._columns):
+            known.pop(b.name, None)
+            known.pop(b.new_name or b.name, None)
+        pairs = [(key.child, key.parent) for key in keys]
+        found: dict[TableId, TouchedRows | None] = {}
+        for batch in chosen if not self._whole else ():
+            if not batch.num_rows:
+                continue
+            if (name := table_of(batch)) not in found:
+                tables = connected([name], pairs)
+                own = [key for key in keys if key.child in tables]
+                below = self._struck and any(key.cascades for key in own)
+                plain = tables <= known.keys() and not below
+                rows = TouchedRows({one: known[one] for one in tables}, own) if plain else None
+                found |= dict.fromkeys(tables, rows)
+            if (mine := found[name]) is not None:
+                mine.follow(batch)
+        return {name: rows for name, rows in found.items() if rows is not None}
 
     def _concerned(
         self, keys: Iterable[Reference], changes: Sequence[pa.RecordBatch]
@@ -217,17 +220,13 @@ class Others:
     def _counted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The changes that were committed, not undone by ROLLBACK TO SAVEPOINT, and are not in
         the log once more."""
-        left_out, ended = self._left_out
-        if len(ended):
-            batch = batch.filter(pc.invert(pc.is_in(batch["tx"], ended)))
-        return filtered(batch, ~left_out(batch))
+        return filtered(batch, self._counts(batch))
 
     @cached_property
-    def _left_out(self) -> tuple[Callable[[pa.RecordBatch], Flags], pa.Array]:
-        """Which changes of a batch were not done, and the transactions that were not committed."""
+    def _counts(self) -> _Counts:
         transactions = self._source.transactions
         ended = transactions.filter(pc.not_equal(transactions["outcome"], "committed"))["tx"]
-        return not_done(undone_ranges(self._source.statements)), one_array(ended)
+        return _Counts(not_done(undone_ranges(self._source.statements)), one_array(ended))
 
     def _marked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch.append_column(BELOW, pa.array(np.ones(batch.num_rows, bool)))
@@ -268,35 +267,53 @@ class Others:
         return name
 
 
-class _MayDepend:
-    """Of changes those that may depend on chosen ones (``seqs``, sorted); ``touched``: the rows
-    that these touched, of tables in which only a row's own changes can depend on them."""
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Which changes of a batch count: not those that were not done (``left_out``), or are of
+    transactions that ended otherwise."""
 
-    def __init__(self, seqs: Integers, touched: Mapping[TableId, TouchedRows]) -> None:
-        self._seqs, self._touched = seqs, touched
+    left_out: Callable[[pa.RecordBatch], Flags]
+    ended: pa.Array
+
+    def __call__(self, batch: pa.RecordBatch) -> Flags:
+        found: Flags = ~self.left_out(batch)
+        if len(self.ended):
+            found &= ~np.asarray(pc.is_in(batch["tx"], self.ended))
+        return found
+
+
+class _MayDepend:
+    """Of changes those that may depend on chosen ones (``seqs``, sorted); ``touched``: what these
+    touched; ``counts``: which changes count."""
+
+    def __init__(
+        self, seqs: Integers, touched: Mapping[TableId, TouchedRows], counts: _Counts
+    ) -> None:
+        self._seqs, self._touched, self._counts = seqs, touched, counts
 
     def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """See :class:`Sieve`."""
-        import pyarrow.compute as pc
-
         batch = _without(batch, self._seqs)
-        if batch.num_rows and not _keyless_or_partial(batch):
-            mine = self._touched.get(table_of(batch))
+        if not (whole := batch.num_rows and _keyless_or_partial(batch)):
             batch = batch.filter(pc.greater(batch["seq"], int(self._seqs[0])))
-            batch = batch if mine is None else mine.those(batch)
+        if batch.num_rows and (mine := self._touched.get(table_of(batch))) is not None:
+            those = mine.those(batch, self._counts(batch))
+            batch = batch if whole else filtered(batch, those)
         if batch.num_rows:
             yield batch
 
-    def learned(self) -> list[list[int]]:
-        """The rows that were added, table by table."""
-        return [rows.added for rows in self._touched.values()]
+    @property
+    def _several(self) -> list[TouchedRows]:
+        return list(dict.fromkeys(self._touched.values()))
+
+    def learned(self) -> list[Any]:
+        """What was added, and where it is not known."""
+        return [rows.learned() for rows in self._several]
 
     def add(self, learned: Sequence[Any]) -> bool:
-        """Add rows, whose changes others may have passed over."""
-        more = False
-        for i, mine in enumerate(self._touched.values()):
-            more |= mine.add(key for one in learned for key in one[i])
-        return more
+        """Add what other changes touched, whose own dependents may have been passed over."""
+        more = [rows.join([one[i] for one in learned]) for i, rows in enumerate(self._several)]
+        return any(more)
 
 
 def _by_table(wanted: Filters) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any
@@ -29,9 +29,9 @@ class ChangedCells:
     generated: frozenset[str]
 
     @classmethod
-    def of(cls, batch: pa.RecordBatch) -> ChangedCells:
-        """The needed part of a batch."""
-        before, written = image_cells(batch, "before"), image_cells(batch, "after")
+    def of(cls, batch: pa.RecordBatch, names: Container[str] | None = None) -> ChangedCells:
+        """The needed part of a batch; ``names``: of these columns only."""
+        before, written = (image_cells(batch, side, names) for side in ("before", "after"))
         was, now = (np.asarray(batch[side].is_valid()) for side in ("before", "after"))
         update = was & now
         after, changed = {}, {}
@@ -231,3 +231,9 @@ def changed_unit(events: TableChanges, unit: Sequence[str]) -> Flags:
     """Which updates set any column of a unit."""
     none = np.zeros(events.size, bool)
     return reduce(np.logical_or, (events.changed(name) for name in unit), none)
+
+
+def exchanged(events: TableChanges, unit: Sequence[str]) -> tuple[Flags, Flags]:
+    """Which changes leave the value of a unit that their row had, and which take one."""
+    moved = changed_unit(events, unit)
+    return events.was & (~events.now | moved), events.now & (~events.was | moved)

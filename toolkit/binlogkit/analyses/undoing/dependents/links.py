@@ -18,7 +18,7 @@ from binlogkit.analyses.undoing.dependents.chains import (
     UNKNOWN,
     Links,
 )
-from binlogkit.analyses.undoing.dependents.events import TableChanges, changed_unit
+from binlogkit.analyses.undoing.dependents.events import TableChanges, changed_unit, exchanged
 from binlogkit.analyses.undoing.dependents.values import (
     ValueColumn,
     beginning,
@@ -92,13 +92,9 @@ def of_unique(
         (beginning(before, length), beginning(after, length))
         for (before, after), length in zip(map(events.full, key), lengths, strict=True)
     ]
-    moved = changed_unit(events, key)
-    gives_up = events.was & (~events.now | moved)
-    takes = events.now & (~events.was | moved)
     collations = [events.collations.get(name) for name in key]
-    yield from _matched(
-        UNIQUE, columns, collations, events.first + np.arange(events.size), (gives_up, takes), key
-    )
+    number = events.first + np.arange(events.size)
+    yield from _matched(UNIQUE, columns, collations, number, exchanged(events, key), key)
 
 
 def _matched(
@@ -152,9 +148,7 @@ def of_expression(events: TableChanges, read: Sequence[str], *, elsewhere: bool 
     ``read``: the key's columns; nobody here computes its values. ``elsewhere``: only where that is
     another row's change.
     """
-    moved = changed_unit(events, read)
-    gives_up = events.was & (~events.now | moved)
-    takes = events.now & (~events.was | moved)
+    gives_up, takes = exchanged(events, read)
     if elsewhere and takes.any():
         last = np.flatnonzero(takes)[-1]
         own = events.life == events.life[last]
@@ -175,15 +169,14 @@ def of_reference(
         set(key.referenced) <= set(parent.columns) and set(key.columns) <= set(child.columns)
     ):  # fmt: skip
         return
-    moved = [changed_unit(parent, key.referenced), changed_unit(child, key.columns)]
-    comes, goes = parent.now & (~parent.was | moved[0]), parent.was & (~parent.now | moved[0])
-    refers, leaves = child.now & (~child.was | moved[1]), child.was & (~child.now | moved[1])
+    goes, comes = exchanged(parent, key.referenced)
+    leaves, refers = exchanged(child, key.columns)
     cells = [
         [table.full(name) for name in names]
         for table, names in ((parent, key.referenced), (child, key.columns))
     ]
     collations = [
-        _either(parent.collations.get(p), child.collations.get(c))
+        either(parent.collations.get(p), child.collations.get(c))
         for p, c in zip(key.referenced, key.columns, strict=True)
     ]
     # Places: the parent's before, after, the child's before, after.
@@ -235,7 +228,7 @@ def of_distant(
     return Links.of(UNKNOWN, one, np.append(child.seq, above.seq), number, before, after)
 
 
-def _either(one: str | None, other: str | None) -> str | None:
+def either(one: str | None, other: str | None) -> str | None:
     """The collation that treats more values as equal."""
     return other if one is not None and one.endswith("_bin") else one
 
