@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from binlogkit.cli.startup import arrow_of_a_driver
 from binlogkit.errors import InputError, UsageError
 from binlogkit.sources.landed import is_landing
 
@@ -34,6 +35,8 @@ def landing_of(arguments: dict[str, Any]) -> Landing | None:
     in_store = ledger is not None or bool(options)
     if len(files) != 1 or not (in_store or is_landing(Path(files[0]))):
         return None
+    if arguments.get("engine") == "spark":
+        arrow_of_a_driver()
     from binlogkit.spark.landing import Landing
 
     return Landing(files[0], ledger=ledger, target_options=options)

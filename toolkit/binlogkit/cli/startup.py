@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+_POOL = "ARROW_DEFAULT_MEMORY_POOL"
 
 _alone = False  # whether nothing but one command runs in this process
 
@@ -37,3 +40,17 @@ def arrow_without_pandas() -> None:
         pa.array([0])
     finally:
         sys.meta_path.remove(_NoPandas)
+
+
+def arrow_of_a_driver() -> None:
+    """Load pyarrow with the system's allocator: its own keeps what it freed for threads that may
+    never ask again. pyarrow reads the name once; Spark's workers do not inherit it."""
+    if not _alone or "pyarrow" in sys.modules or _POOL in os.environ:
+        return
+    os.environ[_POOL] = "system"
+    try:
+        import pyarrow as pa
+
+        pa.default_memory_pool()
+    finally:
+        del os.environ[_POOL]

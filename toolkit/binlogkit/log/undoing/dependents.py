@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from binlogkit.log.undoing.source import UndoSource
 
 _INNODB = "INNODB"
+_FEW = 10_000  # changes
 _NONE: Integers = np.zeros(0, np.int64)
 
 
@@ -183,6 +184,7 @@ class Others:
         self, keys: Sequence[Reference], chosen: Iterable[pa.RecordBatch]
     ) -> dict[TableId, TouchedRows]:
         """What the chosen changes touched, by table: one for all tables that foreign keys join.
+        Nothing where the log holds few changes: they are soon compared.
 
         Not of tables that had other names, or columns with other names, or whose definition is not
         known, and not where foreign keys act below the log.
@@ -195,7 +197,8 @@ class Others:
             known.pop(b.new_name or b.name, None)
         pairs = [(key.child, key.parent) for key in keys]
         found: dict[TableId, TouchedRows | None] = {}
-        for batch in chosen if not self._whole else ():
+        few = (pc.sum(self._source.transactions["rows"]).as_py() or 0) < _FEW
+        for batch in chosen if not (self._whole or few) else ():
             if not batch.num_rows:
                 continue
             if (name := table_of(batch)) not in found:

@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
-from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.events import ChangedCells, TableChanges, exchanged
 from binlogkit.analyses.undoing.dependents.links import either
@@ -98,29 +98,39 @@ def uses(
 @dataclass(slots=True)
 class _Values:
     """Hashes of values, sorted, and those of before; ``open``: whether one may equal any;
-    ``kinds``: the types of all that were met."""
+    ``kinds``: the types of all that were met; ``passed``: the last change (``seq``) of another
+    table that was compared with them; ``late``: whether there are more of an earlier one since."""
 
     known: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
     first: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
     open: bool = False
     kinds: set[str] = field(default_factory=set)
+    passed: int = -1
+    late: bool = False
 
     def add(self, hashes: Hashes) -> None:
         self.known = np.union1d(self.known, hashes)
+
+    def leave(self, hashes: Hashes, opened: Flags, seqs: Integers) -> None:
+        """Add values of some changes, of which one that is ``opened`` may equal any."""
+        new = opened & (not self.open) | ~opened & ~among(hashes, self.known)
+        self.late |= bool((new & (seqs < self.passed)).any())
+        self.add(hashes[~opened])
+        self.open |= bool(opened.any())
 
     def learned(self) -> list[Any]:
         added = np.setdiff1d(self.known, self.first)
         return [added.tolist(), self.open, sorted(self.kinds)]
 
     def join(self, learned: Iterable[Sequence[Any]]) -> bool:
-        """Add what copies learned; whether there are more values."""
-        old = len(self.known), self.open
+        """Add what copies learned; whether changes were passed over that may use it."""
+        old, late = (len(self.known), self.open), self.late
         for added, opened, kinds in learned:
             self.add(np.array(added, np.uint64))
             self.open |= opened
             self.kinds.update(kinds)
-        self.first = self.known
-        return (len(self.known), self.open) != old
+        self.first, self.passed, self.late = self.known, -1, False
+        return late or (len(self.known), self.open) != old
 
 
 #: Of a table: the uses of its keys, each with the values, and the keys of its rows.
@@ -175,7 +185,7 @@ class TouchedRows:
         return [self.gave_up, [values.learned() for values in self._all]]
 
     def join(self, learned: Sequence[Any]) -> bool:
-        """Add what copies learned, who may have passed over changes; whether more may be wanted."""
+        """Add what copies learned; whether what passed may be wanted, now that this is known."""
         more = [values.join(several) for values, *several in zip(self._all, *(
             one[1] for one in learned), strict=True)]  # fmt: skip
         self.gave_up |= any(one[0] for one in learned)
@@ -242,7 +252,11 @@ class _Passing:
         before, after = (there & among(keys, rows.known) for there, keys in self.rows)
         found: Flags = before | after
         for use, values in met.items():
-            if use.target.table != self.events.name or not (len(values.known) or values.open):
+            if use.target.table != self.events.name:
+                continue
+            if use.source.table != use.target.table:  # a table's changes pass in order
+                values.passed = max(values.passed, int(self.events.seq[-1]))
+            if not (len(values.known) or values.open):
                 continue
             if use not in self._targets:
                 self._targets[use] = self._values(use, use.target, np.ones_like(found))
@@ -254,8 +268,7 @@ class _Passing:
         """Add the values that some of the changes leave to others."""
         if use.source.table == self.events.name and not self._by_row(use):
             there, hashes, opened = self._values(use, use.source, which)
-            met.add(hashes[there & ~opened])
-            met.open |= bool((there & opened).any())
+            met.leave(hashes[there], opened[there], self.events.seq[there])
 
     def _by_row(self, use: Use) -> bool:
         """Whether changes with the same value are of rows with the same key."""
