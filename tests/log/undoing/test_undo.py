@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 
 import binlogkit as bk
+from binlogkit.analyses.undoing.blocked import MODES
 from binlogkit.analyses.undoing.undo import pieces
 from binlogkit.errors import UnmetWarning
+from binlogkit.log.undoing import dependents
 from binlogkit.log.undoing.log_plans import LogPlans
 from binlogkit.reports import sql
 from binlogkit_fixtures import golden
@@ -21,6 +23,8 @@ from tests.analyses.undoing.plan_cases import batch_of
 # What mysqlbinlog prints as BINLOG; the rest becomes SQL and comments.
 IN_BASE64 = ("FORMAT_DESCRIPTION_EVENT", "TABLE_MAP_EVENT", "WRITE_ROWS_EVENT",
              "UPDATE_ROWS_EVENT", "DELETE_ROWS_EVENT")  # fmt: skip
+
+CASCADES = "9-row-full/cascades"  # tables that foreign keys join
 
 
 def place(plan: dict[str, Any]) -> tuple[Any, ...]:
@@ -49,6 +53,35 @@ def test_a_text_of_two_logs_is_undone_from_its_end(tmp_path: Path) -> None:
     assert found == expected
     assert [pos for pos, *_ in found] != sorted((pos for pos, *_ in found), reverse=True)
     assert [place(plan)[1:] for plan in bk.open(str(text)).redo()] == found[::-1]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=str(case), marks=[pytest.mark.quick] * (str(case) == CASCADES))
+        for case in golden.cases()
+    ],
+)
+@pytest.mark.sampled(0, 12)
+def test_plans_do_not_depend_on_how_later_changes_are_sifted(
+    case: golden.GoldenCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = bk.open([str(path) for path in case.binlogs])
+    half = case.binlogs[-1].stat().st_size // 2
+
+    def made(few: int, **how: Any) -> Any:
+        monkeypatch.setattr(dependents, "FEW_CHANGES", few)
+        try:
+            plans = log.undo(despite_gaps=True, **how)
+        except UnmetWarning as error:
+            return str(error)
+        found = (plans.dependents(), plans.conflicts())
+        return plans.script(despite_refused=True), [table.to_pylist() for table in found]
+
+    for mode in MODES:
+        for filters in ({"stop_position": half}, {"op": "delete"}):
+            sifted, every = (made(few, mode=mode, **filters) for few in (0, 1 << 60))
+            assert sifted == every, (mode, filters)
 
 
 @pytest.mark.parametrize("scenario", ["ddl", "statements"])

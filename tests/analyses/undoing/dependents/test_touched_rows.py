@@ -30,7 +30,7 @@ from binlogkit.rows.schema import ColumnDefinition, ForeignKey, TableDefinition
 from tests.analyses.conftest import OddCell
 
 Make = Callable[..., pa.Table]
-HISTORIES = int(os.environ.get("BINLOGKIT_HISTORIES", "12"))
+HISTORIES = int(os.environ.get("BINLOGKIT_HISTORIES", "30"))
 PARENT, CHILD, ALONE = ("u", "p"), ("u", "c"), ("u", "k")
 KEYS = {PARENT: ("id",), CHILD: ("a", "b"), ALONE: ("id",)}
 COLUMNS = {PARENT: "id code v w", CHILD: "a b p v w", ALONE: "id v w"}
@@ -196,7 +196,7 @@ def test_nothing_that_depends_is_left_out(
     ended = [("rolled_back" if scene.chance.random() < 0.02 else "committed") for _ in range(200)]
     transactions = make_transactions([{"outcome": one} for one in ended])
     chosen = set(scene.chance.sample(range(80), scene.chance.randrange(1, 5)))
-    monkeypatch.setattr(undoing, "_FEW", 0)
+    monkeypatch.setattr(undoing, "FEW_CHANGES", 0)
     merge = scene.chance.random() < 0.5
     sifted = [found(scene, transactions, n, chosen, merge=merge) for n in (1, 3)]
     monkeypatch.setattr(Others, "_touched", lambda *_: {})

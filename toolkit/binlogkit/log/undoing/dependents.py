@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from binlogkit.log.undoing.source import UndoSource
 
 _INNODB = "INNODB"
-_FEW = 10_000  # changes
+FEW_CHANGES = 10_000  # changes
 _NONE: Integers = np.zeros(0, np.int64)
 
 
@@ -197,7 +197,7 @@ class Others:
             known.pop(b.new_name or b.name, None)
         pairs = [(key.child, key.parent) for key in keys]
         found: dict[TableId, TouchedRows | None] = {}
-        few = (pc.sum(self._source.transactions["rows"]).as_py() or 0) < _FEW
+        few = (pc.sum(self._source.transactions["rows"]).as_py() or 0) < FEW_CHANGES
         for batch in chosen if not (self._whole or few) else ():
             if not batch.num_rows:
                 continue
