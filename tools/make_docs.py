@@ -285,9 +285,10 @@ and its bytes are at hand.
 Logs are compared one by one, so a cluster can do it: with `--engine spark`, and `--master URL`,
 each log is a task's, which runs mysqlbinlog on its worker. The driver reads no log and gets each
 log's differences and counts; verdict, differences and status are those of one process. Every worker
-must reach the logs and have mysqlbinlog on its PATH (or where `--mysqlbinlog` or `BINLOGKIT_MYSQLBINLOG`
-say); the error names the worker that has none. In Python `shared_conformance(spark, PATHS)` of
-`binlogkit.spark.conformance`. The other judges, `--decoded` and `--rules` are for one process.
+must reach the logs and have mysqlbinlog on its PATH (or where `--mysqlbinlog` or
+`BINLOGKIT_MYSQLBINLOG` say); the error names the worker that has none. In Python
+`shared_conformance(spark, PATHS)` of `binlogkit.spark.conformance`. The other judges, `--decoded`
+and `--rules` are for one process.
 
 ## The third judge: expected events and rows
 
