@@ -70,7 +70,7 @@ def test_plans_do_not_depend_on_how_later_changes_are_sifted(
     half = case.binlogs[-1].stat().st_size // 2
 
     def made(few: int, **how: Any) -> Any:
-        monkeypatch.setattr(dependents, "FEW_CHANGES", few)
+        monkeypatch.setattr(dependents, "FEW_BYTES", few)
         try:
             plans = log.undo(despite_gaps=True, **how)
         except UnmetWarning as error:

@@ -108,7 +108,7 @@ def test_spark_makes_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        dependents, "FEW_CHANGES", 0
+        dependents, "FEW_BYTES", 0
     )  # also of few changes no other ones leave the tasks
     land_in_parts(case, tmp_path / "lake", parts=8)
     landing = Landing(tmp_path / "lake")

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from binlogkit.analyses._tasks import Sieve
 from binlogkit.analyses.undoing.dependents.touched_rows import TouchedRows
 from binlogkit.constants import TableId
 from binlogkit.frames.fields.field import to_table
@@ -24,7 +25,7 @@ from binlogkit.frames.fields.ledger import STATEMENT
 from binlogkit.frames.schema import CellState, table_of
 from binlogkit.log.undoing import dependents as undoing
 from binlogkit.log.undoing.dependents import Others
-from binlogkit.log.undoing.source import Sieve, UndoSource
+from binlogkit.log.undoing.source import UndoSource
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.schema import ColumnDefinition, ForeignKey, TableDefinition
 from tests.analyses.conftest import OddCell
@@ -136,7 +137,7 @@ class Source(UndoSource):
 
     by_transaction, wanted, gaps = False, Filters(ops=frozenset({"insert"})), ()
     statements = to_table([], STATEMENT)
-    passed = 0
+    size = passed = 0
 
     def __init__(self, scene: Scene, transactions: pa.Table, parts: int) -> None:
         self._batches, self.transactions, self._parts = scene.batches, transactions, parts
@@ -196,7 +197,7 @@ def test_nothing_that_depends_is_left_out(
     ended = [("rolled_back" if scene.chance.random() < 0.02 else "committed") for _ in range(200)]
     transactions = make_transactions([{"outcome": one} for one in ended])
     chosen = set(scene.chance.sample(range(80), scene.chance.randrange(1, 5)))
-    monkeypatch.setattr(undoing, "FEW_CHANGES", 0)
+    monkeypatch.setattr(undoing, "FEW_BYTES", 0)
     merge = scene.chance.random() < 0.5
     sifted = [found(scene, transactions, n, chosen, merge=merge) for n in (1, 3)]
     monkeypatch.setattr(Others, "_touched", lambda *_: {})

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from binlogkit.log.undoing.source import UndoSource
 
 _INNODB = "INNODB"
-FEW_CHANGES = 10_000  # changes
+FEW_BYTES = 1 << 20  # of logs
 _NONE: Integers = np.zeros(0, np.int64)
 
 
@@ -197,7 +197,7 @@ class Others:
             known.pop(b.new_name or b.name, None)
         pairs = [(key.child, key.parent) for key in keys]
         found: dict[TableId, TouchedRows | None] = {}
-        few = (pc.sum(self._source.transactions["rows"]).as_py() or 0) < FEW_CHANGES
+        few = self._source.size < FEW_BYTES
         for batch in chosen if not (self._whole or few) else ():
             if not batch.num_rows:
                 continue

@@ -45,8 +45,8 @@ class UndoSource(ABC):
     changes; ``transactions``, ``statements``: the ledgers; ``given``: the definitions that no log
     read, ``left``: the tables as the logs leave them; ``version``: of the newest server; ``gaps``:
     where changes may be missing; ``any_unchecked``: whether any were made with foreign_key_checks
-    off; ``assumes``: what its answers assume besides what no log shows. ``log``: the logs that a
-    server can play, None if they are not at hand.
+    off; ``assumes``: what its answers assume besides what no log shows; ``size``: about how many
+    bytes its logs take. ``log``: the logs that a server can play, None if they are not at hand.
     """
 
     logs: Logs
@@ -64,6 +64,7 @@ class UndoSource(ABC):
     version: str
     gaps: tuple[Gap, ...]
     any_unchecked: bool
+    size: int
     assumes: tuple[str, ...] = ()
 
     @abstractmethod
@@ -126,6 +127,7 @@ class LogSource(UndoSource):
             sources = {s for s in self.happened["source"].unique().to_pylist() if s is not None}
         self.boundaries = read_boundaries(later.finish(), later.changes)
         self.transactions, self.statements = transactions.finish(of_sources), statements.finish()
+        self.size = pc.sum(self.transactions["size"]).as_py() or 0
         self._off = np.concatenate(off)
         self.any_unchecked = bool(len(self._off))
         self.left = reading.series.definitions(sources)

@@ -82,6 +82,7 @@ class LandedSource(UndoSource):
         self._of_one_history()
         versions = (file.server_version or "" for file in ledger.file_facts)
         self.version = max(versions, key=version_tuple, default="")
+        self.size = sum(file.size for file in ledger.file_facts)
         self.gaps = (*ledger.gaps, *self._not_landed(joined))
         self.any_unchecked = ledger.any_unchecked
         self.assumes = (*LandedStates.assumes, *([_ERASED] if has_erased(ledger.out) else []))
