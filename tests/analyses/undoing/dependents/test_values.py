@@ -26,3 +26,22 @@ DAY = dt.date(2023, 1, 1)
 def test_types_that_differ(first: pa.Array, last: pa.Array, wanted: list[object]) -> None:
     columns = [ValueColumn(array, np.zeros(len(array), bool), {}) for array in (first, last)]
     assert joined(columns).array.to_pylist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("now", "kind", "wanted", "odd"),
+    [
+        (pa.array(["1e3", "n/a", None]), pa.float64(), [1000.0, None, None], {1: "n/a"}),
+        (pa.array([b"\xff", b"7"]), pa.int32(), [None, 7], {0: "\xff"}),
+        (pa.array([DAY]), pa.int32(), [19358], {}),
+        (pa.array([DAY]), pa.decimal128(5, 2), [None], {0: "2023-01-01"}),
+        (pa.array(["a", "b"]).dictionary_encode(), pa.string(), ["a", "b"], {}),
+    ],
+    ids=["text", "bytes", "number of a day", "date", "enum"],
+)
+def test_values_as_the_type_that_the_column_had(
+    now: pa.Array, kind: pa.DataType, wanted: list[object], odd: dict[int, object]
+) -> None:
+    column = ValueColumn(now, np.zeros(len(now), bool), {})
+    array, special = column.of_type(kind)
+    assert (array.type, array.to_pylist(), special) == (kind, wanted, odd)

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from binlogkit.analyses._cells import Cells
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
@@ -25,7 +24,6 @@ from binlogkit.analyses.undoing.dependents.gathered import Gathered
 from binlogkit.analyses.undoing.dependents.links import units_of
 from binlogkit.analyses.undoing.dependents.values import ValueColumn
 from binlogkit.constants import TableId
-from binlogkit.frames.arrays import one_array
 from binlogkit.frames.text_columns import Mask
 
 
@@ -51,10 +49,8 @@ class LaterValues:
         if not there.any():
             return cells, there, there
         own = self.cells.take(np.where(there, at, -1))
-        array = one_array(own.array)
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
-        now = Cells(cells.field, array.cast(cells.array.type), own.missing, own.special)
+        array, special = own.of_type(cells.array.type)
+        now = Cells(cells.field, array, own.missing, special)
         return now.over(cells), there, there & self.kept[at]
 
 

@@ -12,6 +12,9 @@ import pyarrow.compute as pc
 
 from binlogkit.analyses.collations import folded, is_text
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, column_codes, combined
+from binlogkit.frames.arrays import one_array
+
+_NO_VALUES = (pa.ArrowInvalid, pa.ArrowNotImplementedError)  # of another type
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,24 @@ class ValueColumn:
         taken = self.array.take(pa.array(places, mask=places < 0))
         return ValueColumn(taken, missing, special)
 
+    def of_type(self, kind: pa.DataType) -> tuple[pa.Array, dict[int, Any]]:
+        """The values as another type, which the column had before, and those by place that are no
+        value of it, as texts."""
+        array = one_array(self.array)
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        try:
+            return array.cast(kind), self.special
+        except _NO_VALUES:
+            values, special = list[Any](), {**self.special}
+        for place, text in enumerate(_texts([array])[0]):
+            try:
+                values.append(text.cast(kind).as_py())
+            except _NO_VALUES:
+                values.append(None)
+                special[place] = text.as_py()
+        return pa.array(values, kind), special
+
 
 def joined(columns: Sequence[ValueColumn]) -> ValueColumn:
     """Columns concatenated; if their types differ, as texts."""
@@ -52,7 +73,7 @@ def joined(columns: Sequence[ValueColumn]) -> ValueColumn:
     if any(array.type != last for array in arrays):
         try:
             arrays = [array.cast(last) for array in arrays]
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        except _NO_VALUES:
             arrays = _texts(arrays)
     chunks = [chunk for array in arrays for chunk in _chunks(array)]
     special: dict[int, Any] = {}
