@@ -66,7 +66,7 @@ def judged_by_tasks(
 ) -> tuple[ConformanceResult, list[str]]:
     """The same for logs that were found, and the versions of mysqlbinlog that judged."""
     from binlogkit.analyses.conformance import ConformanceResult, ConformanceSummary, Verdict, merge
-    from binlogkit.spark.landing.format import raise_told
+    from binlogkit.spark.landing.format import raise_error
 
     tasks = [
         (text, carrier.name) for text, carrier in zip(task_texts(carriers), carriers, strict=True)
@@ -75,11 +75,11 @@ def judged_by_tasks(
     work = _judging(tasks, carriers[0].keys, storage, alone, baseline, program)
     with own_interpreter(spark):
         numbers = SparkTasks(spark.range(0, len(tasks), 1, len(tasks)))
-        told = sorted(numbers.map(work, _JUDGED).records(), key=lambda one: one["log"])
+        judged = sorted(numbers.map(work, _JUDGED).records(), key=lambda one: one["log"])
     results, versions = [], dict[str, None]()
-    for one in told:
+    for one in judged:
         facts = json.loads(one["facts"])
-        raise_told(facts)
+        raise_error(facts)
         versions[facts.pop("version") or ""] = None
         summary = ConformanceSummary(**facts | {"verdict": Verdict(facts["verdict"])})
         differences = pa.Table.from_batches([unpacked(one["differences"])])
@@ -98,7 +98,7 @@ def _judging(
     """A task's work on the numbers of its logs; a store's options are in no text."""
 
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
-        from binlogkit.spark.landing.format import told_of
+        from binlogkit.spark.landing.format import error_record
 
         for batch in batches:
             for number in batch[0].to_pylist():
@@ -107,7 +107,7 @@ def _judging(
                     (carrier,) = resolve([place], keys, storage)
                     facts, differences = _judged(carrier, name, options, baseline, program)
                 except BinlogKitError as error:
-                    facts, differences = told_of(error), None
+                    facts, differences = error_record(error), None
                 yield row(_JUDGED, number, json.dumps(facts), differences)
 
     return work

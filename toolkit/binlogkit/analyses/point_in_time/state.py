@@ -195,9 +195,9 @@ class Replaying:
             fold = run.finish()
             if fold is not None:
                 fold.settled()
-            told = {} if fold is None else fold.findings.found
+            known = {} if fold is None else fold.findings.found
             complete = fold is None or fold.complete
-            found = Images.of(run.broken, run.tallies[run.wanted], told, complete=complete)
+            found = Images.of(run.broken, run.tallies[run.wanted], known, complete=complete)
         doubt = None if self._inputs.compares else self._findings.found.get("cascades")
         return found if doubt is None else replace(found, doubt=doubt)
 

@@ -60,11 +60,11 @@ class _Writer(DataSourceReader):
         try:
             result = json.dumps(asdict(write(self._job, partition.splits)))
         except BinlogKitError as error:
-            result = json.dumps(told_of(error))
+            result = json.dumps(error_record(error))
         yield pa.RecordBatch.from_pydict({"result": pa.array([result], pa.string())})
 
 
-def told_of(error: BinlogKitError) -> dict[str, Any]:
+def error_record(error: BinlogKitError) -> dict[str, Any]:
     """A task's error, for JSON."""
     parts: tuple[Any, ...] = (str(error),)
     if isinstance(error, (InputError, DamageError)):
@@ -74,7 +74,7 @@ def told_of(error: BinlogKitError) -> dict[str, Any]:
     return {"error": type(error).__name__, "parts": list(parts)}
 
 
-def raise_told(result: Mapping[str, Any]) -> None:
+def raise_error(result: Mapping[str, Any]) -> None:
     """Raise the error that a task's result is, if it is one."""
     if "error" in result:
         raise getattr(errors, result["error"])(*result["parts"])
@@ -84,7 +84,7 @@ def results_of(results: Iterable[str]) -> list[Done]:
     """The tasks' results; raises the first error."""
     found = [json.loads(one) for one in results]
     for one in found:
-        raise_told(one)
+        raise_error(one)
     return [
         Done([WrittenFile(**file) for file in one["files"]], [Waiting(**w) for w in one["waiting"]])
         for one in found

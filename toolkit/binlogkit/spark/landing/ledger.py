@@ -123,7 +123,7 @@ class Ledger(Source):
 
         Its order of changes is its own.
         """
-        boundaries, asked = self._told, {*files}
+        boundaries, asked = self._all_happened, {*files}
         merged = (
             b for b in boundaries if b.definition is not None and b.definition.engine == MERGE
         )
@@ -144,7 +144,7 @@ class Ledger(Source):
         return found
 
     @cached_property
-    def _told(self) -> list[Boundary]:
+    def _all_happened(self) -> list[Boundary]:
         """What happened to tables, in log order, also in repeated transactions."""
         return [boundary for _, _, boundary in happened(self.joined)]
 
@@ -390,9 +390,9 @@ class Ledger(Source):
 
     def _happened(self) -> Iterator[Boundary]:
         """What happened to tables, if its transaction counts."""
-        numbers = pa.array([one.tx for one in self._told], pa.int64()).unique()
+        numbers = pa.array([one.tx for one in self._all_happened], pa.int64()).unique()
         known = frozenset(numbers.filter(pc.is_in(numbers, self.transactions["tx"])).to_pylist())
-        for one in self._told:
+        for one in self._all_happened:
             if one.tx is not None and one.tx not in known:  # the transaction is in another log
                 continue
             yield self._plain(one)

@@ -57,15 +57,15 @@ def _written(out: LandingPath, now: Now | None) -> str:
 
 def _shown_names(names: Sequence[TableId]) -> dict[TableId, TableId]:
     """What tables are called in DuckDB, whose names have no case: ``t`` beside ``T`` is ``t$2``."""
-    schemas = _told_apart({db for db, _ in names}, _OWN)
+    schemas = _distinct({db for db, _ in names}, _OWN)
     found: dict[TableId, TableId] = {}
     for db, schema in schemas.items():
-        tables = _told_apart((table for of, table in names if of == db), ())
+        tables = _distinct((table for of, table in names if of == db), ())
         found |= {(db, table): (schema, shown) for table, shown in tables.items()}
     return found
 
 
-def _told_apart(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+def _distinct(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     there = {*taken}
     for name in sorted(names):

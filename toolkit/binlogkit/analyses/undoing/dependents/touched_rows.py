@@ -157,7 +157,7 @@ class TouchedRows:
             for place in (use.source, use.target):
                 self._tables[place.table][0][use] = values
         self._layouts: dict[TableId, pa.Schema] = {}
-        self._told = self.gave_up = False
+        self._shared = self.gave_up = False
 
     def follow(self, batch: pa.RecordBatch) -> None:
         """Add what all of these changes touched."""
@@ -190,8 +190,8 @@ class TouchedRows:
             one[1] for one in learned), strict=True)]  # fmt: skip
         self.gave_up |= any(one[0] for one in learned)
         self.gave_up |= any(len(values.kinds) > 1 for values in self._all)
-        told, self._told = self._told, self.gave_up
-        return not told if self.gave_up else any(more)
+        before, self._shared = self._shared, self.gave_up
+        return not before if self.gave_up else any(more)
 
     @property
     def _all(self) -> list[_Values]:
