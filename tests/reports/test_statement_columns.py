@@ -100,7 +100,7 @@ def test_boundary_values(kind: str, dtype: pa.DataType, scale: int) -> None:
 def test_real_logs(cell: str, scenario: str) -> None:
     log = bk.open([str(path) for path in golden.case(cell, scenario).binlogs])
     for found in (log.undo(), log.redo()):
-        found.references, found.known = (), None  # a list of plans has none
+        found.references = found.known = None  # a list of plans has none
         lines = [
             line
             for line in script(found)
