@@ -40,11 +40,6 @@ def command(**arguments: Any) -> int:
     leave the exit status 0. With --images FILE may be a landing (`binlogkit land`): its folder, or
     with --ledger its URL; --engine spark is for landings.
     """
-    from binlogkit.frames.fields.ledger import FINDING
-    from binlogkit.log.verify import FindingStream, Verification
-    from binlogkit.reports.output import write_records
-    from binlogkit.rows.soundness import Grade
-
     output, rows, images = output_of(arguments), arguments.pop("rows"), arguments.pop("images")
     landing = landing_of(arguments)
     master = master_of(arguments, landing)
@@ -53,6 +48,11 @@ def command(**arguments: Any) -> int:
             refuse_landing(*arguments["files"])
         only(arguments)
         return _landed(by_engine(landing, master), output)
+    from binlogkit.frames.fields.ledger import FINDING
+    from binlogkit.log.verify import FindingStream, Verification
+    from binlogkit.reports.output import write_records
+    from binlogkit.rows.soundness import Grade
+
     stream = FindingStream(open_input(arguments), rows=rows, images=images)
     if output.format == "table" and output.columns is None:
         from binlogkit.reports.text import write
