@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from binlogkit.analyses.collations import folded
+from binlogkit.analyses.collations import folded, perhaps_equal
 
 SAME, DIFFERENT, UNKNOWN = "the same", "different", "not known"
 
@@ -45,3 +45,17 @@ def test_two_texts(collation: str | None, one: str, other: str, wanted: str) -> 
         found = DIFFERENT if apart else UNKNOWN
     assert found == wanted
     assert (equal[2], perhaps[2], told.exact[2], told.open[2]) == (None, None, True, False)
+
+
+@pytest.mark.parametrize(
+    "collation",
+    ["utf8mb4_0900_ai_ci", "latin1_swedish_ci", "cp1250_general_ci", "utf8mb4_hu_0900_ai_ci",
+     "utf8mb4_bin", "utf8mb4_0900_bin", None],
+)  # fmt: skip
+def test_what_a_text_may_be_equal_to_does_not_depend_on_other_texts(collation: str | None) -> None:
+    texts = ["class", "CLAS", "aea", "oee ", "[\\]", "é", "ß", "が", "", None]
+    chunked = pa.chunked_array([pa.array(texts, pa.string())])
+    together, opened = perhaps_equal(chunked, collation)
+    for place in range(len(texts)):
+        alone, open_alone = perhaps_equal(chunked.slice(place, 1), collation)
+        assert (alone[0], open_alone[0]) == (together[place], opened[place])

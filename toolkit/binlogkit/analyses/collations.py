@@ -46,6 +46,8 @@ _LETTERS = str.maketrans({
     "ґ": "г", "·": "",
 })  # fmt: skip
 _NORDIC = str.maketrans("üÜæÆøØ[\\]", "yYaAoOaao")  # latin1_swedish_ci
+_NORDIC_SMALL = (("[", "a"), ("\\", "a"), ("]", "o"))
+_PLAIN = "^[ -~]*$"
 # What any language's collation, or that of a single character set, treats as equal.
 _ANY = str.maketrans("[\\]eojuvym", "aaaaaiiiin")
 _PAIRS = re.compile("(?<=a)[ea]+|(?<=o)e+|(?<=s)s+")
@@ -91,7 +93,7 @@ def folded(texts: Any, collation: str | None) -> FoldedTexts:
         equal = texts if name in EXACT else pc.utf8_rtrim(texts, " ")
         return FoldedTexts(equal, equal, every, ~every)
     usual, equal = name in FOLDING, texts
-    plain = np.asarray(pc.match_substring_regex(texts, "^[ -~]*$").fill_null(True))
+    plain = np.asarray(pc.match_substring_regex(texts, _PLAIN).fill_null(True))
     if usual:
         small = pc.utf8_lower(texts)
         small = pc.utf8_rtrim(small, " ") if pads(name) else small
@@ -99,12 +101,35 @@ def folded(texts: Any, collation: str | None) -> FoldedTexts:
     exact = plain & usual | np.asarray(texts.is_null())
     if exact.all():
         return FoldedTexts(equal, equal, exact, ~every)
-    encoded = one_array(texts).dictionary_encode()
-    answers = [_perhaps(text, name) for text in encoded.dictionary.to_pylist()]
-    perhaps = pa.array([one or "" for one in answers], texts.type).take(encoded.indices)
-    opened = pa.array([one is None for one in answers], pa.bool_()).take(encoded.indices)
-    openings = np.asarray(opened.fill_null(False))
-    return FoldedTexts(equal, pa.chunked_array([perhaps]), exact, openings)
+    perhaps, opened = perhaps_equal(texts, name)
+    return FoldedTexts(equal, perhaps, exact, opened)
+
+
+def perhaps_equal(texts: Any, collation: str | None) -> tuple[Any, NDArray[np.bool_]]:
+    """The same for texts that may be equal, whatever other texts there are, and which are open."""
+    name, array = collation or "", one_array(texts)
+    if name in EXACT or name in PADDED:
+        known = folded(texts, name)
+        return known.perhaps, known.open
+    plain = np.asarray(pc.match_substring_regex(array, _PLAIN).fill_null(True))
+    plain &= name in FOLDING
+    found, opened = array, ~plain
+    if plain.any():
+        found = pc.utf8_lower(array)
+        for letter, other in _NORDIC_SMALL if name == "latin1_swedish_ci" else ():
+            found = pc.replace_substring(found, letter, other)
+        for pair, letter in (("a[ea]+", "a"), ("oe+", "o"), ("ss+", "s")):  # as _PAIRS
+            found = pc.replace_substring_regex(found, pair, letter)
+        found = pc.utf8_rtrim(found, " ")
+    if not plain.all():
+        others = pa.array(~plain)
+        encoded = array.filter(others).dictionary_encode()
+        answers = [_perhaps(text, name) for text in encoded.dictionary.to_pylist()]
+        folds = pa.array([one or "" for one in answers], texts.type).take(encoded.indices)
+        found = pc.replace_with_mask(found, others, folds)
+        none = pa.array([one is None for one in answers], pa.bool_()).take(encoded.indices)
+        opened[~plain] = np.asarray(none.fill_null(False))
+    return pa.chunked_array([found]), opened
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from binlogkit.analyses.undoing.dependents.values import ValueColumn, joined
+from binlogkit.analyses.undoing.dependents.values import ValueColumn, compared_apart, joined
 
 DAY = dt.date(2023, 1, 1)
 
@@ -45,3 +45,13 @@ def test_values_as_the_type_that_the_column_had(
     column = ValueColumn(now, np.zeros(len(now), bool), {})
     array, special = column.of_type(kind)
     assert (array.type, array.to_pylist(), special) == (kind, wanted, odd)
+
+
+def test_a_value_is_compared_alike_in_each_batch() -> None:
+    """A batch with 'é' compared 'class' as 'clas', one without it as it is."""
+    batches = [pa.array(["class"]), pa.array(["é", "class"])]
+    columns = [
+        ValueColumn(pa.chunked_array([one]), np.zeros(len(one), bool), {}) for one in batches
+    ]
+    alone, beside = (compared_apart(one, "utf8mb4_0900_ai_ci").array for one in columns)
+    assert alone[0] == beside[1]

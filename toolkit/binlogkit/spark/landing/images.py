@@ -69,6 +69,8 @@ def _compared(
     checked.reason = next(filter(None, gone), None)
     if not erased.isdisjoint(earlier):
         checked.reason = "rows of it were erased, and later changes of such rows would not fit"
+    elif {*map(".".join, erased)} & {*states.wanted.above}:
+        checked.reason = "rows were erased of a table that its foreign keys refer to"
     if checked.reason is not None:
         return []
     images, found = states.compared()

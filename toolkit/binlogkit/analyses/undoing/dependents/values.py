@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.collations import folded, is_text
+from binlogkit.analyses.collations import folded, is_text, perhaps_equal
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, column_codes, combined
 from binlogkit.frames.arrays import one_array
 
@@ -121,6 +121,15 @@ def compared(column: ValueColumn, collation: str | None) -> ValueColumn:
         return column
     texts = folded(column.array, collation)
     return replace(column, array=texts.closest, missing=column.missing | texts.open)
+
+
+def compared_apart(column: ValueColumn, collation: str | None) -> ValueColumn:
+    """The same, whatever other values there are: what is the same in :func:`compared` is so here,
+    too, be it in another column."""
+    if not is_text(column.array):
+        return column
+    texts, opened = perhaps_equal(column.array, collation)
+    return replace(column, array=texts, missing=column.missing | opened)
 
 
 def _codes(column: ValueColumn) -> Integers:
