@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pyarrow as pa
 import pytest
 
-from binlogkit.analyses.collations import folded, perhaps_equal
+from binlogkit.analyses.collations import FoldedTexts, _perhaps
 
 SAME, DIFFERENT, UNKNOWN = "the same", "different", "not known"
 
@@ -34,7 +36,7 @@ SAME, DIFFERENT, UNKNOWN = "the same", "different", "not known"
     ],
 )
 def test_two_texts(collation: str | None, one: str, other: str, wanted: str) -> None:
-    told = folded(pa.chunked_array([pa.array([one, other, None])]), collation)
+    told = FoldedTexts(pa.array([one, other, None]), collation)
     equal, perhaps = told.equal.to_pylist(), told.perhaps.to_pylist()
     if equal[0] == equal[1]:
         found = SAME
@@ -54,8 +56,32 @@ def test_two_texts(collation: str | None, one: str, other: str, wanted: str) -> 
 )  # fmt: skip
 def test_what_a_text_may_be_equal_to_does_not_depend_on_other_texts(collation: str | None) -> None:
     texts = ["class", "CLAS", "aea", "oee ", "[\\]", "é", "ß", "が", "", None]
-    chunked = pa.chunked_array([pa.array(texts, pa.string())])
-    together, opened = perhaps_equal(chunked, collation)
+    array = pa.array(texts, pa.string())
+    together = FoldedTexts(array, collation)
     for place in range(len(texts)):
-        alone, open_alone = perhaps_equal(chunked.slice(place, 1), collation)
-        assert (alone[0], open_alone[0]) == (together[place], opened[place])
+        alone = FoldedTexts(array.slice(place, 1), collation)
+        assert alone.perhaps[0] == together.perhaps[place]
+        assert alone.open[0] == together.open[place]
+
+
+@pytest.mark.parametrize("collation", ["latin1_swedish_ci", "utf8mb4_0900_ai_ci"])
+def test_plain_texts_are_folded_alike_in_an_array_and_alone(collation: str) -> None:
+    texts = ["".join(letters) for letters in itertools.product("aEosS[\\] y", repeat=4)]
+    together = FoldedTexts(pa.array(texts), collation).perhaps.to_pylist()
+    assert together == [_perhaps(text, collation) for text in texts]
+    assert together == FoldedTexts(pa.array(together), collation).perhaps.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("texts", "wanted"),
+    [
+        (["bos", "boss", "Boss"], ["bos", "boss", "boss"]),
+        (["bos", "boss", "é"], ["bos", "boss", "e"]),
+        (["bos", "boss", "bös", None], ["bos", "bos", "bos", None]),
+        (["bos", "boss", "が"], ["bos", "boss", "が"]),
+    ],
+)
+def test_texts_are_apart_unless_another_may_be_equal_to_both(
+    texts: list[str | None], wanted: list[str | None]
+) -> None:
+    assert FoldedTexts(pa.array(texts), "utf8mb4_0900_ai_ci").closest.to_pylist() == wanted

@@ -8,7 +8,7 @@ from collections import defaultdict
 import pyarrow as pa
 import pytest
 
-from binlogkit.analyses.collations import FOLDING, PADDED, folded
+from binlogkit.analyses.collations import FOLDING, PADDED, FoldedTexts
 from tests.sources.server.conftest_server import shared_series
 
 pytestmark = pytest.mark.server
@@ -88,7 +88,7 @@ def test_no_other_texts_are_equal(series: str) -> None:
                 f"SELECT id, WEIGHT_STRING({text} COLLATE {collation} AS CHAR(4)) FROM k.w"
                 f" WHERE BINARY CONVERT({text} USING utf8mb4) = BINARY c"
             )
-            ours = folded(column, str(collation).replace("utf8_", "utf8mb3_"))
+            ours = FoldedTexts(column, str(collation).replace("utf8_", "utf8mb3_"))
             equal, perhaps = ours.equal.to_pylist(), ours.perhaps.to_pylist()
             weights, alike = defaultdict[bytes, list[int]](list), defaultdict[str, set[bytes]](set)
             for number, weight in cursor.fetchall():

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,7 @@ _LETTERS = str.maketrans({
     "ґ": "г", "·": "",
 })  # fmt: skip
 _NORDIC = str.maketrans("üÜæÆøØ[\\]", "yYaAoOaao")  # latin1_swedish_ci
-_NORDIC_SMALL = (("[", "a"), ("\\", "a"), ("]", "o"))
+_NORDIC_PLAIN = [(chr(one), chr(to)) for one, to in _NORDIC.items() if chr(one) in "[\\]"]
 _PLAIN = "^[ -~]*$"
 # What any language's collation, or that of a single character set, treats as equal.
 _ANY = str.maketrans("[\\]eojuvym", "aaaaaiiiin")
@@ -55,24 +54,87 @@ _ANY_PAIRS = re.compile("(?<=[ai])a+|(?<=s)s+")
 _MARKS = frozenset({"Mn", "Mc", "Me", "Cc", "Cf"})
 
 
-@dataclass(frozen=True, slots=True)
 class FoldedTexts:
     """Texts as a collation compares them.
 
-    ``equal``: texts that have the same here are equal; ``exact``: others that are exact both are
-    not; ``perhaps``: texts that do not have the same here are not equal, either, unless one of them
-    is ``open``. NULL is exact.
+    ``texts``: an array of them; ``collation``: by MySQL's name, None if not known. Arrays here are
+    chunked.
     """
 
-    equal: Any
-    perhaps: Any
-    exact: NDArray[np.bool_]
-    open: NDArray[np.bool_]
+    def __init__(self, texts: Any, collation: str | None) -> None:
+        self._array = texts if isinstance(texts, pa.ChunkedArray) else pa.chunked_array([texts])
+        self._name = collation or ""
+        self._binary = self._name in EXACT or self._name in PADDED
+
+    @cached_property
+    def _plain(self) -> NDArray[np.bool_]:
+        """Which are compared as ASCII without case."""
+        if self._name not in FOLDING:
+            return np.zeros(len(self._array), bool)
+        return np.asarray(pc.match_substring_regex(self._array, _PLAIN).fill_null(True))
+
+    @cached_property
+    def equal(self) -> Any:
+        """Texts that have the same here are equal."""
+        array = self._array
+        if self._binary:
+            return array if self._name in EXACT else pc.utf8_rtrim(array, " ")
+        if not self._plain.any():
+            return array
+        small = pc.utf8_lower(array)
+        small = pc.utf8_rtrim(small, " ") if pads(self._name) else small
+        return pc.if_else(pa.array(self._plain), small, array)
+
+    @cached_property
+    def exact(self) -> NDArray[np.bool_]:
+        """Two texts that are exact and do not have the same in ``equal`` are not equal. NULL is
+        exact."""
+        if self._binary:
+            return np.ones(len(self._array), bool)
+        found: NDArray[np.bool_] = self._plain | np.asarray(self._array.is_null())
+        return found
+
+    @property
+    def perhaps(self) -> Any:
+        """Texts that do not have the same here are not equal, unless one of them is ``open``.
+        What a text has here does not depend on the others."""
+        return self._folded[0]
+
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """Which texts may be equal to any."""
+        if self.exact.all():
+            return np.zeros(len(self._array), bool)
+        return self._folded[1]
 
     @property
     def closest(self) -> Any:
-        """The least that treats all as equal that may be; open ones aside."""
-        return self.equal if self.exact.all() else self.perhaps
+        """The least that treats all of these texts as equal that may be; open ones aside.
+
+        Texts that share ``perhaps`` are told apart by ``equal`` if all of them are exact.
+        """
+        if self.exact.all():
+            return self.equal
+        loose = self.perhaps.filter(pa.array(~self.exact & ~self.open))
+        return pc.if_else(pc.is_in(self.perhaps, loose), self.perhaps, self.equal)
+
+    @cached_property
+    def _folded(self) -> tuple[Any, NDArray[np.bool_]]:
+        array, plain = self._array, self._plain
+        found, opened = array, np.zeros(len(array), bool)
+        if self._binary:
+            return self.equal, opened
+        if plain.any():
+            found = _perhaps_plain(array, self._name)
+        if not self.exact.all():
+            others = pa.array(~self.exact)
+            encoded = one_array(array.filter(others)).dictionary_encode()
+            answers = [_perhaps(text, self._name) for text in encoded.dictionary.to_pylist()]
+            folds = pa.array([one or "" for one in answers], array.type).take(encoded.indices)
+            found = pc.replace_with_mask(found, others, folds)
+            none = pa.array([one is None for one in answers], pa.bool_()).take(encoded.indices)
+            opened[~self.exact] = np.asarray(none)
+        return found, opened
 
 
 def is_text(column: Any) -> bool:
@@ -85,51 +147,14 @@ def pads(collation: str) -> bool:
     return not collation.startswith("utf8mb4_0900")
 
 
-def folded(texts: Any, collation: str | None) -> FoldedTexts:
-    """``texts``: a chunked array of them; ``collation``: by MySQL's name, None if not known."""
-    name = collation or ""
-    every = np.ones(len(texts), bool)
-    if name in EXACT or name in PADDED:
-        equal = texts if name in EXACT else pc.utf8_rtrim(texts, " ")
-        return FoldedTexts(equal, equal, every, ~every)
-    usual, equal = name in FOLDING, texts
-    plain = np.asarray(pc.match_substring_regex(texts, _PLAIN).fill_null(True))
-    if usual:
-        small = pc.utf8_lower(texts)
-        small = pc.utf8_rtrim(small, " ") if pads(name) else small
-        equal = pc.if_else(pa.array(plain), small, texts)
-    exact = plain & usual | np.asarray(texts.is_null())
-    if exact.all():
-        return FoldedTexts(equal, equal, exact, ~every)
-    perhaps, opened = perhaps_equal(texts, name)
-    return FoldedTexts(equal, perhaps, exact, opened)
-
-
-def perhaps_equal(texts: Any, collation: str | None) -> tuple[Any, NDArray[np.bool_]]:
-    """The same for texts that may be equal, whatever other texts there are, and which are open."""
-    name, array = collation or "", one_array(texts)
-    if name in EXACT or name in PADDED:
-        known = folded(texts, name)
-        return known.perhaps, known.open
-    plain = np.asarray(pc.match_substring_regex(array, _PLAIN).fill_null(True))
-    plain &= name in FOLDING
-    found, opened = array, ~plain
-    if plain.any():
-        found = pc.utf8_lower(array)
-        for letter, other in _NORDIC_SMALL if name == "latin1_swedish_ci" else ():
-            found = pc.replace_substring(found, letter, other)
-        for pair, letter in (("a[ea]+", "a"), ("oe+", "o"), ("ss+", "s")):  # as _PAIRS
-            found = pc.replace_substring_regex(found, pair, letter)
-        found = pc.utf8_rtrim(found, " ")
-    if not plain.all():
-        others = pa.array(~plain)
-        encoded = array.filter(others).dictionary_encode()
-        answers = [_perhaps(text, name) for text in encoded.dictionary.to_pylist()]
-        folds = pa.array([one or "" for one in answers], texts.type).take(encoded.indices)
-        found = pc.replace_with_mask(found, others, folds)
-        none = pa.array([one is None for one in answers], pa.bool_()).take(encoded.indices)
-        opened[~plain] = np.asarray(none.fill_null(False))
-    return pa.chunked_array([found]), opened
+def _perhaps_plain(texts: Any, name: str) -> Any:
+    """:func:`_perhaps` for an array of which the texts of printable ASCII count."""
+    found = pc.utf8_lower(texts)
+    for letter, other in _NORDIC_PLAIN if name == "latin1_swedish_ci" else ():
+        found = pc.replace_substring(found, letter, other)
+    for pair, letter in (("a[ea]+", "a"), ("oe+", "o"), ("ss+", "s")):  # as _PAIRS
+        found = pc.replace_substring_regex(found, pair, letter)
+    return pc.utf8_rtrim(found, " ")
 
 
 @lru_cache(maxsize=256)

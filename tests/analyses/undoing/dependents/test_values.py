@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from binlogkit.analyses.undoing.dependents.values import ValueColumn, compared_apart, joined
+from binlogkit.analyses.undoing.dependents.values import ValueColumn, compared, joined
 
 DAY = dt.date(2023, 1, 1)
 
@@ -53,5 +53,5 @@ def test_a_value_is_compared_alike_in_each_batch() -> None:
     columns = [
         ValueColumn(pa.chunked_array([one]), np.zeros(len(one), bool), {}) for one in batches
     ]
-    alone, beside = (compared_apart(one, "utf8mb4_0900_ai_ci").array for one in columns)
+    alone, beside = (compared(one, "utf8mb4_0900_ai_ci", apart=True).array for one in columns)
     assert alone[0] == beside[1]

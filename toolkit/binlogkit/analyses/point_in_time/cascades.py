@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.collations import folded, is_text
+from binlogkit.analyses.collations import FoldedTexts, is_text
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, decoded, runs
 from binlogkit.analyses.point_in_time.fold import Fold
@@ -497,9 +497,9 @@ def matches(
             equal.append(both)
             perhaps.append(both)
             continue
-        compared = folded(both, collation)
+        compared = FoldedTexts(both, collation)
         equal.append(compared.equal)
-        perhaps.append(compared.perhaps)
+        perhaps.append(compared.closest)
         exact &= compared.exact
         opened |= compared.open
     found = _found(codes(equal), size, missing)

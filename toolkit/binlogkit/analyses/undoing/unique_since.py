@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.collations import folded, is_text
+from binlogkit.analyses.collations import FoldedTexts, is_text
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.undoing.plans import Chosen, Places, PlanColumns, Plans
 from binlogkit.constants import TableId
@@ -183,8 +183,7 @@ class _Played:
             array = array.dictionary_decode()
         if is_text(array):
             own = (c.collation for c in self._definition.columns if c.name == name)
-            found = folded(pa.chunked_array([array]), next(own, None)).equal
-            return one_array(found)
+            return one_array(FoldedTexts(array, next(own, None)).equal)
         return array
 
     def _put(self, row: _Row) -> None:

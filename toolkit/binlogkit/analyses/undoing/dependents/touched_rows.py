@@ -23,7 +23,7 @@ from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.references import Reference
 from binlogkit.analyses.undoing.dependents.events import ChangedCells, TableChanges, exchanged
 from binlogkit.analyses.undoing.dependents.links import either
-from binlogkit.analyses.undoing.dependents.values import ValueColumn, beginning, compared_apart
+from binlogkit.analyses.undoing.dependents.values import ValueColumn, beginning, compared
 from binlogkit.constants import TableId
 from binlogkit.frames.arrays import one_array
 from binlogkit.frames.key_hashes import Hashes, KeyColumn, hashes_of
@@ -288,7 +288,7 @@ class _Passing:
         if any(column.missing.any() for column in cells):
             raise _NotKnownError
         several = zip(cells, use.lengths, use.collations, strict=True)
-        cells = [compared_apart(beginning(column, n), name) for column, n, name in several]
+        cells = [compared(beginning(column, n), name, apart=True) for column, n, name in several]
         there[at] = ~reduce(np.logical_or, (column.null for column in cells))
         opened[at] = reduce(np.logical_or, (column.missing for column in cells))
         hashes[at] = _hashes(cells)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from binlogkit.analyses.collations import folded, is_text, perhaps_equal
+from binlogkit.analyses.collations import FoldedTexts, is_text
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, column_codes, combined
 from binlogkit.frames.arrays import one_array
 
@@ -114,22 +114,18 @@ def beginning(column: ValueColumn, length: int | None) -> ValueColumn:
     return column
 
 
-def compared(column: ValueColumn, collation: str | None) -> ValueColumn:
+def compared(column: ValueColumn, collation: str | None, *, apart: bool = False) -> ValueColumn:
     """A column with the same values for all that a collation may treat as equal; what it may treat
-    as equal to anything is missing."""
+    as equal to anything is missing.
+
+    ``apart``: whatever other values there are, so that columns of several batches compare; more
+    values are the same.
+    """
     if not is_text(column.array):
         return column
-    texts = folded(column.array, collation)
-    return replace(column, array=texts.closest, missing=column.missing | texts.open)
-
-
-def compared_apart(column: ValueColumn, collation: str | None) -> ValueColumn:
-    """The same, whatever other values there are: what is the same in :func:`compared` is so here,
-    too, be it in another column."""
-    if not is_text(column.array):
-        return column
-    texts, opened = perhaps_equal(column.array, collation)
-    return replace(column, array=texts, missing=column.missing | opened)
+    texts = FoldedTexts(column.array, collation)
+    array = texts.perhaps if apart else texts.closest
+    return replace(column, array=array, missing=column.missing | texts.open)
 
 
 def _codes(column: ValueColumn) -> Integers:
