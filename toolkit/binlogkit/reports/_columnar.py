@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ROWS = 8192  # records a batch, and records that an undeclared schema is read from
 _GROUP_ROWS = 1 << 17  # rows of a Parquet row group
-_GROUP_BYTES = 16 << 20
+_GROUP_BYTES = 8 << 20
 _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
 
