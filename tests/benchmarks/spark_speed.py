@@ -91,7 +91,7 @@ def landings(log: Path, out: Path) -> None:
 
     landed("one process", None)
     before = family_seconds()
-    spark = session(master="local[2]", memory="2g")
+    spark = session(master="local[2]", memory="2g", brief=True)  # as on the command line
     spark.range(10).count()
     line("session", 0, family_seconds() - before)
     for name in ("first", "second"):

@@ -47,6 +47,27 @@ def test_it_is_that_of_one_process(run: Run, spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.spark
+@pytest.mark.oracle
+def test_logs_that_cannot_be_read_are_named_after_the_others_results(
+    run: Run, spark: SparkSession, tmp_path: Path
+) -> None:
+    (log,) = CASES[1].binlogs
+    empty, other = tmp_path / "binlog.000008", tmp_path / "binlog.000009"
+    empty.touch()
+    other.write_bytes(b"no log at all")
+    alone = run("conform", log, "--explained", "--format", "jsonl")
+    asked = ("conform", empty, log, other, "--explained", "--format", "jsonl")
+    for more in ((), ("--engine", "spark")):
+        found = run(*asked, *more)
+        assert (found.status, found.records) == (2, alone.records)
+        of_empty, of_other = found.err.splitlines()[-2:]
+        assert of_empty == f"binlogkit: {empty}: the file is empty"
+        assert of_other.startswith(f"binlogkit: {other}: not a binary log")
+    with pytest.raises(InputError, match="the file is empty"):
+        shared_conformance(spark, [log, empty])
+
+
+@pytest.mark.spark
 def test_what_keeps_a_task_from_it_is_told(spark: SparkSession, tmp_path: Path) -> None:
     (log,) = CASES[1].binlogs
     told = f"worker {gethostname()}: each worker needs mysqlbinlog on its PATH: "

@@ -31,7 +31,8 @@ Each error carries its data as attributes; ``str(error)`` is one line without co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 __all__ = [
     "BinlogKitError",
@@ -59,6 +60,7 @@ __all__ = [
     "not_installed",
     "printable",
     "teller",
+    "together",
 ]
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
@@ -142,6 +144,12 @@ class InputError(BinlogKitError):
 
     def __str__(self) -> str:
         return "; ".join(self.lines())
+
+
+def together(errors: Sequence[InputError]) -> InputError:
+    """One error that names the inputs of all of these, at least one."""
+    first, *others = errors
+    return reduce(InputError.and_also, others, first)
 
 
 class NotABinlogError(InputError):

@@ -11,7 +11,7 @@ import click
 
 from binlogkit.cli.engine import engine_options, spark_of
 from binlogkit.cli.help import Command
-from binlogkit.cli.judges import Subject, judge_name, judges_of, lines_of_file
+from binlogkit.cli.judges import Judge, Subject, judge_name, judges_of, lines_of_file
 from binlogkit.cli.options import (
     input_options,
     open_input,
@@ -21,7 +21,7 @@ from binlogkit.cli.options import (
 )
 from binlogkit.cli.pages import page_of, page_options
 from binlogkit.cli.status import FINDINGS, WELL, complain, note, status_of
-from binlogkit.errors import UsageError
+from binlogkit.errors import InputError, UsageError, together
 
 if TYPE_CHECKING:
     from binlogkit.analyses.conformance import ConformanceResult
@@ -181,14 +181,17 @@ def command(**arguments: Any) -> int:
     if spark is None:
         oracle = find(program) if "mysqlbinlog" in judges else None
         judging = judges_of(judges, oracle, golden, server)
-        found = (against(subject, carrier) for against in judging for carrier in log.carriers)
-        result, version = merge(found), "" if oracle is None else oracle.version or ""
+        results, unread = _judged(judging, subject)
+        version = "" if oracle is None else oracle.version or ""
     else:
         from binlogkit.spark.conformance import judged_by_tasks
 
         given = log.carriers, log.options, storage
-        result, versions = judged_by_tasks(spark, *given, baseline=known, program=program)
+        results, unread, versions = judged_by_tasks(spark, *given, baseline=known, program=program)
         version = ", ".join(versions)
+    if unread and not results:
+        raise together(unread)
+    result = merge(results)
     differences = result.differences.to_pylist()
     judge = " and ".join(judge_name(judge, version) for judge in judges)
     shown = [page.difference(one) for one in differences]
@@ -206,10 +209,27 @@ def command(**arguments: Any) -> int:
 
         who = "binlogkit" if name == "ours" else name
         page.write(conformance_report(who, judge, shown, result.summary, log.files))
+    if unread:
+        raise together(unread)
     passes = allowed and result.summary.verdict is Verdict.UNJUDGED
     return max(
         0 if passes else result.summary.exit_status, 0 if decoded is not None else status_of(log)
     )
+
+
+def _judged(
+    judging: Iterable[Judge], subject: Subject
+) -> tuple[list[ConformanceResult], list[InputError]]:
+    """Each judge's result on each log, and the logs that cannot be read."""
+    results: list[ConformanceResult] = []
+    unread: dict[str, InputError] = {}
+    for against in judging:
+        for carrier in subject.log.carriers:
+            try:
+                results.append(against(subject, carrier))
+            except InputError as error:
+                unread.setdefault(error.file, error)
+    return results, [*unread.values()]
 
 
 def _by_rules(arguments: dict[str, Any], declared: tuple[str, ...]) -> int:

@@ -89,10 +89,14 @@ def by_engine(landing: Landing, master: str | None) -> Landing:
 
 
 def started(master: str) -> SparkSession:
-    """Spark's session. UsageError: no PySpark, no Java."""
+    """Spark's session. UsageError: no PySpark, no Java.
+
+    Its JVM compiles little: even a landing of some GB, or a state of millions of rows, takes less
+    CPU time so, since Python's workers do the work.
+    """
     from binlogkit.spark import session
 
-    return session(master=master)
+    return session(master=master, brief=True)
 
 
 def _master_of(arguments: dict[str, Any], fresh: Callable[[], Sequence[Carrier]]) -> str | None:

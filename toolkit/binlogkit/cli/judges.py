@@ -46,12 +46,12 @@ class Subject:
         return theirs.events, theirs.rows, schemas
 
 
-_Judge = Callable[[Subject, "Carrier"], "ConformanceResult"]
+Judge = Callable[[Subject, "Carrier"], "ConformanceResult"]
 
 
 def judges_of(
     names: Sequence[str], oracle: Any, golden: Path | None, server: str | None
-) -> Iterator[_Judge]:
+) -> Iterator[Judge]:
     """What compares one log with each judge that is named."""
     for name in dict.fromkeys(names):
         if name == "golden":

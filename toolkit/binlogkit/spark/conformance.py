@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from binlogkit.analyses._tasks import Batches, SparkTasks, packed, row, unpacked
-from binlogkit.errors import BinlogKitError, OracleError
+from binlogkit.errors import BinlogKitError, InputError, OracleError, together
 from binlogkit.log.opening import open_log
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.storage import StorageOptions
@@ -50,10 +50,16 @@ def shared_conformance(
     :func:`binlogkit.sources.mysqlbinlog.find` does; ``baseline``: known differences to leave out.
     Errors: OracleError names a worker without mysqlbinlog; InputError.
     """
+    from binlogkit.analyses.conformance import merge
+
     named = paths if isinstance(paths, (str, Path)) else list(paths)
     storage = given_options(storage_options)
     log = open_log(named, storage_options=storage, **opening)
-    return judged_by_tasks(spark, log.carriers, log.options, storage, baseline, program)[0]
+    given = log.carriers, log.options, storage
+    results, unread, _ = judged_by_tasks(spark, *given, baseline, program)
+    if unread:
+        raise together(unread)
+    return merge(results)
 
 
 def judged_by_tasks(
@@ -63,9 +69,10 @@ def judged_by_tasks(
     storage: StorageOptions,
     baseline: Sequence[Mapping[str, Any]] = (),
     program: str | None = None,
-) -> tuple[ConformanceResult, list[str]]:
-    """The same for logs that were found, and the versions of mysqlbinlog that judged."""
-    from binlogkit.analyses.conformance import ConformanceResult, ConformanceSummary, Verdict, merge
+) -> tuple[list[ConformanceResult], list[InputError], list[str]]:
+    """The same for logs that were found: each one's result, those that cannot be read, and the
+    versions of mysqlbinlog that judged."""
+    from binlogkit.analyses.conformance import ConformanceResult, ConformanceSummary, Verdict
     from binlogkit.spark.landing.format import raise_error
 
     tasks = [
@@ -76,15 +83,20 @@ def judged_by_tasks(
     with own_interpreter(spark):
         numbers = SparkTasks(spark.range(0, len(tasks), 1, len(tasks)))
         judged = sorted(numbers.map(work, _JUDGED).records(), key=lambda one: one["log"])
-    results, versions = [], dict[str, None]()
+    results, unread = list[ConformanceResult](), list[InputError]()
+    versions = dict[str, None]()
     for one in judged:
         facts = json.loads(one["facts"])
-        raise_error(facts)
+        try:
+            raise_error(facts)
+        except InputError as error:
+            unread.append(error)
+            continue
         versions[facts.pop("version") or ""] = None
         summary = ConformanceSummary(**facts | {"verdict": Verdict(facts["verdict"])})
         differences = pa.Table.from_batches([unpacked(one["differences"])])
         results.append(ConformanceResult(differences, summary))
-    return merge(results), [*filter(None, versions)]
+    return results, unread, [*filter(None, versions)]
 
 
 def _judging(

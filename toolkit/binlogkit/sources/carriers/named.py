@@ -15,7 +15,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
-from binlogkit.errors import EmptyInputError, InputError
+from binlogkit.errors import EmptyInputError, InputError, together
 from binlogkit.sources.carriers.carrier import Carrier, is_log, shown
 from binlogkit.sources.carriers.storage import NO_OPTIONS, StorageOptions
 from binlogkit.sources.carriers.urls import GLOB, from_url, index_names, is_url, natural_key, some
@@ -74,17 +74,8 @@ def _several(sources: Iterable[Source], storage: StorageOptions) -> list[Carrier
             errors.append(error)
             carriers.append(Carrier(error.file, partial(_refuse, error)))
     if len(errors) == len(carriers):
-        raise _together(errors)
+        raise together(errors) if errors else EmptyInputError("<list>", "no log is named")
     return carriers
-
-
-def _together(errors: list[InputError]) -> InputError:
-    if not errors:
-        return EmptyInputError("<list>", "no log is named")
-    first, *others = errors
-    for other in others:
-        first.and_also(other)
-    return first
 
 
 def _refuse(error: InputError) -> BinaryIO:
