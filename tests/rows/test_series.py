@@ -322,3 +322,30 @@ def test_a_transaction_of_another_length_is_no_copy(place: Place, between: int) 
     assert sorted(found) == sorted([*gtids, gtids[8 + between]])
     values = [(r["op"], r["before"], r["after"]) for r in log.row_records()]
     assert values == [(r["op"], r["before"], r["after"]) for r in bk.open(FIRST).row_records()]
+
+
+def gtids(last: int) -> GtidSet:
+    return GtidSet.parse(f"{'8' * 8}-0080-11ee-8080-808080808080:1-{last}" if last else "")
+
+
+@pytest.mark.parametrize(
+    ("number", "previous", "damaged", "wanted"),
+    [
+        (2, 4, False, False),
+        (2, 4, True, False),  # GTIDs show that nothing is missing
+        (2, 5, False, True),
+        (3, 4, False, True),
+        (2, 0, True, True),
+        (2, 0, False, False),
+        (3, 0, False, True),
+    ],
+)
+def test_whether_something_is_missing_before_a_log(
+    number: int, previous: int, damaged: bool, wanted: bool
+) -> None:
+    every = AllSeries(None)
+    first = every.of(Head("binlog.000001", None, 1, False, 100, gtids(0)))
+    assert not first.broken
+    first.end(gtids(previous and 4), None, 0, damaged=damaged)
+    head = Head(f"binlog.{number:06}", None, 1, False, 200, gtids(previous))
+    assert every.of(head) is first and first.broken is wanted

@@ -22,7 +22,7 @@ run_here = in_threads(2)
 
 def land(source: Any, out: Path | LandingPath, terms: Terms | None = None, **sizes: Any) -> Arrived:
     """Land logs, each task and transaction of the index in this process."""
-    options = {name: sizes.pop(name) for name in ("on_damage", "name") if name in sizes}
+    options = {name: sizes.pop(name) for name in ("on_damage", "name", "suppose") if name in sizes}
     log, terms = open_log(source, **options), terms or Terms()
     return land_logs(
         log, place_of(out), terms, run=sizes.pop("run", run_here),

@@ -59,6 +59,31 @@ def test_rows_whose_log_is_gone_are_lost_once_and_block_nothing(
     assert gap["file"] == str(logs[1])
 
 
+def test_names_do_not_hold_over_missing_logs(
+    logs: tuple[Path, Path], tmp_path: Path, capsys: Any
+) -> None:
+    """A column, or the table, may have another name since; --suppose says that none has."""
+    later = logs[1].rename(logs[1].with_name("binlog.000009"))
+    out = tmp_path / "lake"
+    arrived = land([logs[0], later], out)
+    assert arrived.rows and {one.file for one in arrived.waiting} == {str(later)}
+    (reason,) = {one.reason for one in arrived.waiting}
+    assert reason.endswith(f"not known: ddl: logs are missing before {later}")
+    with pytest.raises(InputError, match="wait and have not landed"):
+        Landing(out).state("bank.account")
+    accepted = [f"--suppose=definition:{one.table}" for one in arrived.waiting]
+    assert run(["land", *map(str, (logs[0], later, "--out", out)), *accepted]) == 0
+    assert "bank.ledger" in capsys.readouterr().err
+    land([FIRST, SECOND], tmp_path / "whole")
+    strip = ("_file", "_source")
+    found, wanted = (
+        {n: [{k: v for k, v in row.items() if k not in strip} for row in rows] for n, rows in of}
+        for of in (landed(out).items(), landed(tmp_path / "whole").items())
+    )
+    assert found.keys() == wanted.keys()
+    assert [len(found[name]) for name in found] == [len(wanted[name]) for name in found]
+
+
 def rows_of(lake: Path) -> dict[str, list[list[Any]]]:
     """The rows of the second log."""
     keys = ("_sequence", "_gtid", "_pos", "_change_type")

@@ -87,6 +87,15 @@ def test_late_logs_masks_and_reserved_names(logs: Any, tmp_path: Path) -> None:
     assert sorted(tuple(row.values()) for row in kept.to_pylist()) == rows_of(
         server, "shop.reserved"
     )
+    gap = tmp_path / "gap"
+    land(first, gap)
+    assert {one.table: one.rows for one in land([first, third], gap).waiting} == waiting
+    assert not land([first, second, third], gap).waiting
+    assert Landing(gap).state("shop.late").rows == Landing(plain).state("shop.late").rows
+    terms = Terms(masks=parse_masks(["late.v=drop", "reserved._day=drop"]))
+    for named in ([first], [first, third]):
+        land(named, tmp_path / "masked", terms)
+    assert "secret" not in str(landed(tmp_path / "masked", "shop.late").to_pydict())
     for masks in (["late.v=drop", "reserved._day=drop"], ["late.mail=drop", "reserved._day=drop"]):
         terms, out = Terms(masks=parse_masks(masks)), tmp_path / masks[0]
         for named in ([first], [first, second], [first, second, third]):

@@ -68,6 +68,17 @@ class TableHistory:
         self.catalog, self.tracked, self._source = source.catalog, source.tracked, source.name
         self._interned.clear()
 
+    def lose(self, reason: str) -> None:
+        """Something is missing here: what statements said of tables may not hold any more, unless
+        it is accepted."""
+        for table in self.catalog.tables():
+            name = table.db, table.table
+            accepted = f"definition:{table.db}.{table.table}" in self._options.supposed
+            if name in self.tracked and not accepted:
+                self.catalog.lose(name, reason)
+        self._interned.clear()
+        self.generation += 1
+
     def take_versions(self, schemas: dict[TableId, list[TableSchema]]) -> None:
         """Take what another walk met for the versions of the tables: the same maps are the same
         versions here."""

@@ -138,7 +138,8 @@ class Joined:
     may be missing; ``size``: minimum bytes of a segment, except a log's last, if parts are cut
     finer; ``reads``: whether logs are read from the positions; else each has one, without tables;
     ``happened``: what happened to tables, in log order, if ``happening``, also in repeated
-    transactions; ``folded``: names are in small letters, as a server stores them; ``unnamed``: by
+    transactions; ``forgets``: what statements said of tables does not hold where logs are missing
+    after them; ``folded``: names are in small letters, as a server stores them; ``unnamed``: by
     part, the tables that have columns whose names are not known there.
     """
 
@@ -152,8 +153,10 @@ class Joined:
         cuts: bool = True,
         reads: bool = True,
         happening: bool = False,
+        forgets: bool = False,
     ) -> None:
         self._options = options = options or ReadOptions()
+        self._forgets = forgets
         self._wanted, self._size, self._cuts, self._reads = sources, size, cuts and reads, reads
         self._tables = TableHistory(options)
         self.series = AllSeries(options.catalog)
@@ -254,13 +257,14 @@ class Joined:
                 before.catalog, before.tracked = self._tables.catalog, self._tables.tracked
             self._source = series.source
             self._tables.take_over(series.source)
+        if self._forgets and series.broken:
+            self._tables.lose(f"logs are missing before {part.names[-1]}")
         return series
 
     def _end(self, part: Part, series: Series) -> None:
         """The log ends: keep what later logs need."""
         self._take_gaps(part, series)
-        series.gtids.add_set(part.gtids)
-        series.next_name, series.rotated = part.next_name, part.rotated
+        series.end(part.gtids, part.next_name, part.rotated, damaged=bool(part.damages))
         self.folded = self.folded or self._tables.catalog.folded
         source = series.source.name
         if not self._wanted or source in self._wanted:

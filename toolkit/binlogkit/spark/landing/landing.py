@@ -117,7 +117,7 @@ def land_logs(
         parts = [*summary.parts, *rest]
         # By names that DDL tells and changes.
         named = bool(terms.tables or terms.exclude or terms.masks.masks)
-        joined = Joined(parts, log.options, size=task_bytes, happening=named)
+        joined = Joined(parts, log.options, size=task_bytes, happening=named, forgets=True)
         terms.check(joined)
         masks = follow(terms.masks, joined)
         generations = _generations(joined, terms.wanted, masks, out)

@@ -42,7 +42,7 @@ def landed_schema(schema: TableSchema, masks: Masks) -> pa.Schema:
     SchemaError: the names of its columns are not known, or a masked one may be among them.
     """
     if not schema.named:
-        raise SchemaError(NAMES)
+        raise SchemaError(": ".join([NAMES, *schema.problems[:1]]))
     masks.check(schema)
     masked = [
         one if one.name in _OWN else masks.of(schema.db, schema.table, one)

@@ -40,13 +40,13 @@ from binlogkit.log.index.stored import read_gtids
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.schema import StatementTime
-from binlogkit.rows.series import Head, split_name
+from binlogkit.rows.series import AllSeries, Head, split_name
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.spark.landing.parts import parts_beside
 from binlogkit.spark.landing.spans import Landed, Span
 
-_FILE, _FACTS, _VERSION = "summary.parquet", b"binlogkit:summary", 2
+_FILE, _FACTS, _VERSION = "summary.parquet", b"binlogkit:summary", 3
 _LEAST = 8  # logs for which a summary is written anew
 #: A server's logs: their folder, their stem, the server's id, the source's name if it has one.
 Group: TypeAlias = tuple[str, str, int, "str | None"]
@@ -106,7 +106,7 @@ class Summaries:
         chosen, made, sources = set[str](), list[Part](), set[str | None]()
         for (*_, source), own in groups.items():
             old = [part for part in own if id(part) in known]
-            new = _closed(own[len(old) :], keys, landed)
+            new = _closed(_unbroken(own)[len(old) :], keys, landed)
             chosen |= {keys[part.names[0]] for part in new}
             alone = source is None or source not in sources  # else others may share its tables
             sources.add(source)
@@ -209,6 +209,18 @@ def grouped(parts: Iterable[Part]) -> dict[Group, list[Part]] | None:
 
 def _begun(part: Part) -> int:
     return split_name(part.names[0])[2] or 0
+
+
+def _unbroken(parts: Sequence[Part]) -> Sequence[Part]:
+    """The first parts of one server, up to where something is missing: there tables may change."""
+    every = AllSeries(None)
+    for i, part in enumerate(parts):
+        assert part.head is not None
+        series = every.of(part.head)
+        if series.broken:
+            return parts[:i]
+        series.end(part.gtids, part.next_name, part.rotated, damaged=bool(part.damages))
+    return parts
 
 
 def _closed(parts: Sequence[Part], keys: Mapping[str, str], landed: Landed) -> Sequence[Part]:

@@ -22,8 +22,10 @@ from binlogkit.spark.splits.commits import file_number
 #: Why rows wait.
 NAMES = "the names of its columns are not known"
 _WAITS = (
-    "They land once their logs are named, or with --retry, after an earlier log that has the "
-    "table's CREATE TABLE has landed, or with --schema or --schema-from"
+    "They land once their logs are named, or with --retry, after the logs that are missing before "
+    "them, or an earlier one that has the table's CREATE TABLE, have landed, or with --schema or "
+    "--schema-from; or with --suppose definition:db.table, if nothing altered or renamed the table "
+    "in logs that are gone"
 )
 _LOST = "They land if it is named again, or with --retry once it is back"
 #: A log: its server, when it was begun, the number in its name.

@@ -138,7 +138,7 @@ def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> SplitPlan:
     parts = list(found)
     joined = Joined(
         parts, log.options, sources=wanted.sources, size=size, cuts=asked.of_rows,
-        happening=bool(asked.mask),
+        happening=bool(asked.mask), forgets=bool(asked.mask),
     )  # fmt: skip
     splits, gaps = _splits(log.carriers, parts, joined), tuple(joined.gaps)
     if decided:

@@ -111,7 +111,10 @@ def between(follower: Follower, asked: ScanOptions, start: Offset, end: Offset) 
             before.append(own.first)
             parts.append(part)
     sources, size = asked.wanted().sources, asked.split_bytes
-    joined = Joined(parts, follower.options, sources=sources, size=size, cuts=asked.of_rows)
+    joined = Joined(
+        parts, follower.options, sources=sources, size=size, cuts=asked.of_rows,
+        forgets=bool(asked.mask),
+    )  # fmt: skip
     names = {log.name: log.location or log.name for logs in found.values() for log in logs}
     held = GtidSet.parse(end.base.gtids or "") if end.base is not None else GtidSet()
     logs = _Between(parts, joined, names, before, held)
