@@ -91,8 +91,8 @@ def by_engine(landing: Landing, master: str | None) -> Landing:
 def started(master: str) -> SparkSession:
     """Spark's session. UsageError: no PySpark, no Java.
 
-    Its JVM compiles little: even a landing of some GB, or a state of millions of rows, takes less
-    CPU time so, since Python's workers do the work.
+    Its JVM compiles little: it starts sooner, and even a state of millions of rows takes no more
+    CPU time, since Python's workers do the work.
     """
     from binlogkit.spark import session
 
