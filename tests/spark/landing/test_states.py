@@ -271,7 +271,9 @@ def test_what_is_doubted_of_other_engines_is_the_logs(tmp_path: Path) -> None:
 
 def test_a_gap_doubts_what_was_there_before_it(tmp_path: Path) -> None:
     logs = write_series(tmp_path)
-    land([logs[0], logs[2]], tmp_path / "lake")
+    waiting = land([logs[0], logs[2]], tmp_path / "lake").waiting
+    accepted = [f"definition:{one.table}" for one in waiting]
+    assert not land([logs[0], logs[2]], tmp_path / "lake", suppose=accepted).waiting
     landing, log = Landing(tmp_path / "lake"), bk.open([logs[0], logs[2]])
     for table in landing.tables():
         mine, theirs = landing.state(table), log.state(table)
