@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from binlogkit.analyses.collations import FoldedTexts, is_text
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers, codes, decoded, runs
+from binlogkit.analyses.point_in_time.erased import Lost
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.known_cells import known, parts_of
 from binlogkit.analyses.point_in_time.rows import Rows
@@ -105,7 +106,7 @@ class Cascades:
 
     ``table``: the rows of a table so far; ``names``: the tables that are followed; ``unchecked``:
     which changes were made with foreign_key_checks off, by their ``seq``; ``done``: the effects, in
-    order, if kept.
+    order, if kept; ``lost``: transactions that lack changes of erased rows.
     """
 
     def __init__(
@@ -118,9 +119,13 @@ class Cascades:
     ) -> None:
         self._table, self._names, self._unchecked = table, names, unchecked
         self.done: list[Cascaded] | None = [] if keep else None
+        self.lost: list[Lost] = []
 
-    def apart(self, waiting: Sequence[Waiting], boundaries: Iterable[Boundary]) -> list[Waiting]:
-        """Changes of all tables, split so that those which may cascade are separate."""
+    def apart(
+        self, waiting: Sequence[Waiting], boundaries: Iterable[Boundary], at: Sequence[int]
+    ) -> list[Waiting]:
+        """Changes of all tables, split so that those which may cascade are separate; and ``at``
+        some places."""
         ever: dict[TableId, set[str]] = {}
         boundaries = list(boundaries)
         definitions = [fold.definition for name in self._names if (fold := self._table(name))]
@@ -146,7 +151,7 @@ class Cascades:
             seqs.append(batch["seq"].to_numpy())
             groups.append(_groups(batch, _strikes(batch, wanted), wanted, numbers[name]))
         order = np.argsort(every := np.concatenate(seqs), kind="stable")
-        cuts = every[order][runs(np.concatenate(groups)[order])]
+        cuts = np.append(every[order][runs(np.concatenate(groups)[order])], np.array(at, np.int64))
         found = []
         for (_, name, batch), own in zip(waiting, seqs[1:], strict=True):
             edges = np.unique([0, *own.searchsorted(cuts).tolist(), len(own)]).tolist()
@@ -167,6 +172,9 @@ class Cascades:
         """Which changes of a table may change rows of others, as far as their images show; if
         effects are kept, also updates on which foreign keys did not act."""
         found = _strikes(batch, self._wanted(name))
+        for one in self.lost:
+            if one.name == name:
+                found &= ~one.left_deletes(batch)
         if not found.any():
             return found
         counts = ~self._unchecked(batch["seq"].to_numpy())
@@ -270,14 +278,58 @@ class Cascades:
             return True
         return fold is not None and fold.complete and not len(fold.settled())
 
-    def _doubt(self, name: TableId, at: Cause, seen: frozenset[TableId] = frozenset()) -> None:
+    def lose(self, lost: Lost, *, ended: bool, compares: bool) -> None:
+        """A transaction that lacks changes begins or has ended.
+
+        Images of the children's changes in it are not compared. Rows that the lost changes reached
+        refer to a row that is not there.
+        """
+        for child, key in list(self._children(lost.name)):
+            if not (lost.deletes and key.on_delete in _ACTIONS) and not (
+                lost.updates and key.on_update in _ACTIONS
+            ):
+                continue
+            fold = self._table(child)
+            assert fold is not None
+            fold.settled()
+            fold.compares = ended and compares and not fold.erased
+            told = "erased" in fold.findings.found
+            if ended and not told and not self._all_refer(child, key, lost.name):
+                self._doubt(child, Cause(lost.first, lost.file, lost.pos), "erased")
+
+    def _all_refer(self, child: TableId, key: ForeignKey, parent: TableId) -> bool:
+        """Whether all rows of a child are known, and refer to rows of the parent that are there, if
+        to any."""
+        fold, above = self._table(child), self._table(parent)
+        assert fold is not None
+        rows, referenced = fold.settled(), self._referenced(parent, key)
+        if not fold.complete or not len(rows):
+            return fold.complete
+        own = _cells_of(rows, fold.definition, key)
+        if own is None:
+            return False
+        referring = ~np.logical_or.reduce([np.asarray(one.is_null()) for one in own])
+        theirs = None if above is None else above.settled()
+        if theirs is None or not len(theirs) or not {*referenced} <= theirs.fields.keys():
+            return not referring.any()
+        cells = [theirs.table[column] for column in referenced]
+        if not all(known(one).all() for one in cells):
+            return False
+        values = [decoded(parts_of(one)["value"]) for one in cells]
+        found = matches(own, values, [_collation(fold.definition, c) for c in key.columns])
+        return found is not None and not (referring & (found < 0)).any()
+
+    def _doubt(
+        self, name: TableId, at: Cause, kind: str = "cascades",
+        seen: frozenset[TableId] = frozenset(),
+    ) -> None:  # fmt: skip
         """Rows of a table, and of those below it, may have changed."""
         fold = self._table(name)
         if fold is not None:
-            fold.findings.add("cascades", at.file, at.pos, at=at.seq)
+            fold.findings.add(kind, at.file, at.pos, at=at.seq)
         for child, _ in list(self._children(name)):
             if child not in seen:
-                self._doubt(child, at, seen | {name, child})
+                self._doubt(child, at, kind, seen | {name, child})
 
     def _apply(
         self,

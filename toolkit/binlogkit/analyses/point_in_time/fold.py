@@ -29,12 +29,13 @@ from binlogkit.rows.schema import TableDefinition
 
 _CHUNK = 64 << 20
 _KEPT = 1000
+_ERASED = "Rows of the table were erased, and a later change does not fit the others."
 
 # Findings about a table's rows that no longer hold once it is emptied.
 _ROW_KINDS = (
-    "altered", "cascades", "duplicate", "if_not_exists", "incident", "key_converted", "key_missing",
-    "renamed_from", "rows_moved", "statement_write", "unknown_ddl", "unlogged", "unseen",
-    "written_elsewhere",
+    "altered", "cascades", "duplicate", "erased", "if_not_exists", "incident", "key_converted",
+    "key_missing", "renamed_from", "rows_moved", "statement_write", "unknown_ddl", "unlogged",
+    "unseen", "written_elsewhere",
 )  # fmt: skip
 
 
@@ -46,15 +47,15 @@ class Fold:
     ``findings``: in the order of their first places once :meth:`settled`; ``backwards``: changes
     are undone, the last one first; ``rejected``: JSON diffs that did not fit the value before;
     ``numbered``: an ALTER TABLE gave the rows a key, and it is not known which row got which value;
-    ``compares``: images before changes are compared with what is known of their rows (set while no
-    change waits); ``broken``: those that did not fit then, at most a thousand; ``tally``: how many
-    there were.
+    ``erased``: rows of it were erased, so that changes may not fit; ``compares``: images before
+    changes are compared with what is known of their rows (set while no change waits); ``broken``:
+    those that did not fit then, at most a thousand; ``tally``: how many there were.
     """
 
     def __init__(self, key: Sequence[str], *, backwards: bool = False) -> None:
         self.key = tuple(key)
         self.backwards = backwards
-        self.compares = False
+        self.compares = self.erased = False
         self.broken: list[Broken] = []
         self.tally = Tally()
         self.findings = StateFindings()
@@ -184,4 +185,6 @@ class Fold:
                 self.broken += [(one, BREAKS[kind], self.key) for one in seqs if one is not None]
             seq, file, pos = chunk.place(first)
             at = 0 if seq is None else -seq if self.backwards else seq
+            if self.erased and kind in CONTRADICTIONS:
+                kind, text = "erased", _ERASED
             self.findings.add(kind, file, pos, times=len(which), at=at, text=text)

@@ -19,6 +19,7 @@ from binlogkit.analyses.point_in_time.before import Before
 from binlogkit.analyses.point_in_time.boundary import Boundary, KeyNames
 from binlogkit.analyses.point_in_time.cascades import Cascades, Waiting
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.erased import Logged, Lost
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.unlogged import Broken, Tally
 from binlogkit.constants import TableId
@@ -50,6 +51,8 @@ class Replay:
         self.cascades: Cascades | None = None
         self.before: Before | None = None
         self.compares = False  # as of a Fold
+        self.erased: Mapping[TableId, Logged] = {}
+        self.numbers: Integers | None = None  # of the transactions that count
         self.broken: list[Broken] = []  # of all tables, also of those that are gone
         self.tallies: defaultdict[TableId, Tally] = defaultdict(Tally)
         self.tables: dict[TableId, Fold] = {}
@@ -57,6 +60,7 @@ class Replay:
         self.absent: set[TableId] = set()
         self.boundaries: list[Boundary] = []
         self._waiting: list[Waiting] = []
+        self._lost: list[tuple[int, Lost]] = []  # and where each begins or ends
         self._cuts = np.empty(0, np.int64)
         self._next = 0
         self.happen(*boundaries)
@@ -80,7 +84,8 @@ class Replay:
         """The table's state so far; one that was never seen has no beginning."""
         if name not in self.tables:
             fold = self.tables[name] = Fold(self.history.key(name))
-            fold.compares, fold.broken = self.compares, self.broken
+            fold.erased = name in self.erased
+            fold.compares, fold.broken = self.compares and not fold.erased, self.broken
             fold.tally = self.tallies[name]
             fold.definition = self._given.pop(name, None)
         return self.tables[name]
@@ -122,7 +127,8 @@ class Replay:
         """The wanted table after all changes and boundaries; None if dropped."""
         waiting, self._waiting = self._waiting, []
         if self.cascades is not None:
-            waiting = self.cascades.apart(waiting, self.boundaries)
+            self._lost = sorted(self._losses(waiting), key=lambda one: -one[0])
+            waiting = self.cascades.apart(waiting, self.boundaries, [at for at, _ in self._lost])
         for first, name, piece in sorted(waiting, key=lambda waiting: waiting[0]):
             self._changes(first, name, piece)
         self._happen_before(None)
@@ -148,7 +154,25 @@ class Replay:
         if self.cascades is not None and struck is not None:
             self.cascades.feed(name, *struck)
 
+    def _losses(self, waiting: Sequence[Waiting]) -> Iterator[tuple[int, Lost]]:
+        """The transactions that lack changes since rows were erased, where each begins, and where
+        the next one does."""
+        assert self.cascades is not None
+        for name, logged in self.erased.items():
+            own = [batch for _, table, batch in waiting if table == name]
+            for lost in logged.lost(name, own, self.numbers):
+                self.cascades.lost.append(lost)
+                yield from ((lost.first, lost), (lost.last + 1, lost))
+
     def _happen_before(self, seq: int | None) -> None:
+        while self._lost and (seq is None or self._lost[-1][0] <= seq):
+            at, lost = self._lost.pop()
+            self._boundaries_before(at)
+            assert self.cascades is not None
+            self.cascades.lose(lost, ended=at > lost.last, compares=self.compares)
+        self._boundaries_before(seq)
+
+    def _boundaries_before(self, seq: int | None) -> None:
         boundaries = self.boundaries
         while self._next < len(boundaries) and (seq is None or boundaries[self._next].seq < seq):
             boundary = boundaries[self._next]
@@ -209,6 +233,9 @@ class Replay:
         self.history.renamed(boundary.name, boundary.new_name)
         if not moved.complete:
             _note(moved, "renamed_from", boundary)
+        if boundary.new_name in self.erased:
+            moved.settled()
+            moved.erased, moved.compares = True, False
         if moved.definition is not None:
             moved.definition = moved.definition.renamed(boundary.new_name)
         self.absent.discard(boundary.new_name)

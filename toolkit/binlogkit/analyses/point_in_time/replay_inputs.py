@@ -16,6 +16,7 @@ from binlogkit.analyses._savepoints import Undone
 from binlogkit.analyses.point_in_time.batches import counted_batches
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.erased import Logged
 from binlogkit.analyses.point_in_time.findings import StateFindings
 from binlogkit.analyses.point_in_time.fold import Fold
 from binlogkit.analyses.point_in_time.replay import Replay
@@ -45,6 +46,7 @@ class ReplayInputs:
     undone: Sequence[Undone]
     outside: int
     unchecked: Callable[[Integers], Flags] | None
+    erased: Mapping[TableId, Logged]
     bases: Mapping[TableId, pa.Table]
     columns: tuple[str, ...] | None
     keep_cascaded: bool = False
@@ -65,6 +67,7 @@ class ReplayInputs:
         """The replay before any change."""
         run = Replay(self.key, self.names, self.happened, self.given, self.family)
         run.compares = self.compares
+        run.erased, run.numbers = self.erased, self.numbers
         if self.family is not None and self.unchecked is not None:
             run.follow(self.unchecked, keep=self.keep_cascaded)
         for name in self.followed:

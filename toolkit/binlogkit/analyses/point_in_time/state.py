@@ -26,6 +26,7 @@ from binlogkit.analyses.point_in_time.boundary import Boundary, lineage, parents
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.counting import Counting, Until
+from binlogkit.analyses.point_in_time.erased import Logged
 from binlogkit.analyses.point_in_time.findings import FINDINGS, StateFinding, StateFindings
 from binlogkit.analyses.point_in_time.replay import Replay
 from binlogkit.analyses.point_in_time.replay_inputs import ReplayInputs
@@ -104,13 +105,14 @@ class ReplayTable:
 
 @dataclass(frozen=True, slots=True)
 class ReplayLedger:
-    """What a log says besides its rows and transactions: what happened to tables, and what ROLLBACK
-    TO SAVEPOINT undid; the rest as in :func:`replay`."""
+    """What a log says besides its rows and transactions: what happened to tables, what ROLLBACK TO
+    SAVEPOINT undid, and of which tables rows were ``erased``; the rest as in :func:`replay`."""
 
     boundaries: Sequence[Boundary]
     undone: Sequence[Undone]
     unchecked: Callable[[Integers], Flags] | None
     cascades_logged: bool
+    erased: Mapping[TableId, Logged] = field(default_factory=dict)
 
 
 class Replaying:
@@ -152,7 +154,7 @@ class Replaying:
         self._inputs = ReplayInputs(
             table.key, tuple(names), happened, given, family,
             None if counts is None else counts.numbers, ledger.undone,
-            -1 if counts is None else counts.outside, ledger.unchecked, table.bases,
+            -1 if counts is None else counts.outside, ledger.unchecked, ledger.erased, table.bases,
             table.columns, keep_cascaded, compares and (family is not None or not struck),
         )  # fmt: skip
 

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from binlogkit.analyses.point_in_time.before import Before
     from binlogkit.analyses.point_in_time.cascades import Cascaded
+    from binlogkit.analyses.point_in_time.erased import Logged
     from binlogkit.frames.snapshots.snapshot import TableSnapshot
     from binlogkit.log.states.bases.bases import Bases, Since
     from binlogkit.log.states.table_state import TableState
@@ -266,6 +267,7 @@ class States:
             reading.undone,
             reading.unchecked if followed else None,
             history.version >= CASCADES_LOGGED,
+            {one: done for one, done in self._erased().items() if one in names | family},
         )
         return Wanted(
             lineal,
@@ -278,6 +280,10 @@ class States:
             transactional_of(layout.engine) if engine is None else engine,
             reach.until,
         )
+
+    def _erased(self) -> Mapping[TableId, Logged]:
+        """The tables of which rows were erased."""
+        return {}
 
     def _counting(self, until: Until | None, engine: bool | None) -> Counting:
         """The transactions that count up to a point, for tables of a kind of engine."""

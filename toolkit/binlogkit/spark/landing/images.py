@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from binlogkit.errors import InputError, SchemaError, UsageError
-from binlogkit.frames.fields.field import arrow_schema
-from binlogkit.frames.fields.ledger import ERASURES
 from binlogkit.log.states.images.checks import (
     ENGINE_WITHOUT_ROWS,
     KEY_UNKNOWN,
@@ -21,9 +19,6 @@ from binlogkit.log.states.images.checks import (
 )
 from binlogkit.log.verify import Verification
 from binlogkit.rows.filters import written_table_name
-from binlogkit.spark.landing.journal import ERASED
-from binlogkit.spark.landing.shape import landed_name
-from binlogkit.spark.landing.tables import rows_of
 
 if TYPE_CHECKING:
     from binlogkit.analyses.point_in_time.state import Images
@@ -36,8 +31,6 @@ if TYPE_CHECKING:
 def unlogged_in(ledger: Ledger, states: Callable[[str], LandedStates]) -> Verification:
     """See :meth:`binlogkit.spark.landing.Landing.unlogged`; ``states``: of a table."""
     ledger.check()
-    erasures = rows_of(ledger.out / ERASED, arrow_schema(ERASURES))
-    erased = {landed_name(table) for one in erasures for table in one["tables"]}
     found: list[Contradiction] = []
     images = []
     for name in ledger.met:
@@ -45,7 +38,7 @@ def unlogged_in(ledger: Ledger, states: Callable[[str], LandedStates]) -> Verifi
         try:
             checked.reason = _missing(ledger, name, "it")
             if checked.reason is None:
-                found += _compared(checked, ledger, states(written_table_name(*name)), erased)
+                found += _compared(checked, ledger, states(written_table_name(*name)))
         except (SchemaError, UsageError) as exc:  # its key is masked, it is several servers'
             checked.reason = str(exc)
     return Verification([one.finding() for one in found], [], [], images)
@@ -60,17 +53,11 @@ def _missing(ledger: Ledger, name: TableId, what: str) -> str | None:
     return None if ledger.has(name) else f"{what} has not landed"
 
 
-def _compared(
-    checked: Checked, ledger: Ledger, states: LandedStates, erased: set[TableId]
-) -> list[Contradiction]:
+def _compared(checked: Checked, ledger: Ledger, states: LandedStates) -> list[Contradiction]:
     """Compare a table's images."""
     earlier = [name for name in states.wanted.lineage if name in ledger.met]
     gone = (_missing(ledger, one, written_table_name(*one)) for one in earlier)
     checked.reason = next(filter(None, gone), None)
-    if not erased.isdisjoint(earlier):
-        checked.reason = "rows of it were erased, and later changes of such rows would not fit"
-    elif {*map(".".join, erased)} & {*states.wanted.above}:
-        checked.reason = "rows were erased of a table that its foreign keys refer to"
     if checked.reason is not None:
         return []
     images, found = states.compared()
@@ -90,6 +77,8 @@ def _limits(
     elif not layout.key and not images.complete:
         known = ledger.met[states.wanted.table.name][-1].key_kind == "none"
         yield NO_KEY if known else KEY_UNKNOWN
+    if not ledger.erased.keys().isdisjoint(states.wanted.lineage):
+        yield "rows of it were erased, and later changes of such rows would not fit"
     if (doubt := images.doubt) is not None:
         since = "" if doubt.file is None else f"from {doubt.file} at {doubt.pos} on: "
         yield f"{since}{doubt.meaning}"

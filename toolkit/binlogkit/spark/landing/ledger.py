@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 from binlogkit.analyses.point_in_time.boundary import Boundary, lineage, parents
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
 from binlogkit.analyses.point_in_time.counting import NEEDED, touching
+from binlogkit.analyses.point_in_time.erased import Logged
 from binlogkit.analyses.point_in_time.transaction_numbers import TransactionNumbers
 from binlogkit.constants import MERGE, TableId
 from binlogkit.errors import InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.arrays import one_array
 from binlogkit.log.index import Index, Joined
-from binlogkit.log.index.transactions import Concerned, narrow_transactions
+from binlogkit.log.index.transactions import Concerned, joined_changes, narrow_transactions
 from binlogkit.log.states.history import History, Merged, TableFacts
 from binlogkit.log.states.reading import Source, among_events
 from binlogkit.rows.filters import Filters, written_table_name
@@ -33,6 +34,7 @@ from binlogkit.rows.schema import TableSchema, small_name
 from binlogkit.rows.soundness import FileFacts, Finding, Gap
 from binlogkit.rows.soundness.gaps import LAST
 from binlogkit.rows.transactions import Outcome
+from binlogkit.spark.landing.erased import erased_tables, logged_of
 from binlogkit.spark.landing.expired import expired_gaps, last_expired, read_expired
 from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
@@ -48,7 +50,7 @@ from binlogkit.spark.renames import follow, happened
 from binlogkit.spark.splits.commits import file_number
 
 _COLUMNS = (*NEEDED, "source", "xa")
-_OF_TRANSACTIONS = ("transactions", "history", "_ordered", "_begun")
+_OF_TRANSACTIONS = ("transactions", "history", "erased", "_ordered", "_begun")
 _TABLES = ("transactions", "changes", "statements", "unchecked")
 _REPEATED = {"source", "file", "end_file", "outcome", "resolved_file"}
 
@@ -152,6 +154,14 @@ class Ledger(Source):
     def unchecked(self) -> Callable[[Integers], Flags]:
         """See :class:`Source`."""
         return partial(among_events, self._ordered[3], SHIFT)
+
+    @cached_property
+    def erased(self) -> dict[TableId, Logged]:
+        """The tables of which rows were erased, with what the logs have changed of them."""
+        if not (names := erased_tables(self.out)):
+            return {}
+        changes = joined_changes(self.parts, self.joined)
+        return {name: logged_of(name, changes, self.transactions, self.numbering) for name in names}
 
     @property
     def any_unchecked(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from binlogkit.analyses.point_in_time.before import Before
+    from binlogkit.analyses.point_in_time.erased import Logged
     from binlogkit.analyses.point_in_time.shared import FoldedState
     from binlogkit.analyses.point_in_time.state import Images
     from binlogkit.log.states.bases.bases import Bases, Since
@@ -99,6 +100,9 @@ class LandedStates(States):
             text = f"{'.'.join(name)}: its key is masked, so that its rows cannot be distinguished"
             raise SchemaError(text)
         return facts
+
+    def _erased(self) -> Mapping[TableId, Logged]:
+        return self._ledger.erased
 
     def _met(self, name: TableId) -> bool:
         return self._ledger.has(name)
