@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import binlogkit as bk
+from binlogkit.spark.landing import Landing
 from binlogkit_fixtures.servers import Server
 from tests.servers import each_server
+from tests.spark.landing.landings import land
 
 pytestmark = pytest.mark.server
 
@@ -237,6 +239,60 @@ def test_a_cascade(server: Server, later: str, tmp_path: Path) -> None:
     logged = server.query("SELECT VERSION()")[0][0].startswith("9")
     assert len(found) == (0 if logged else 2)
     assert all("a foreign key's cascade may" in f.found and f.grade == "note" for f in found)
+
+
+CHILD = "INSERT INTO {} VALUES (1, 2, 9)"
+DELETED = "DELETE FROM {} WHERE id = 1"
+#: Renames of a child u.c, of its parent u.p, and of both; u.d is another table like the child.
+RENAMED = {
+    "the child, then": ("RENAME TABLE u.c TO u.e", DELETED.format("u.p"), CHILD.format("u.e")),
+    "the child, after": (DELETED.format("u.p"), "RENAME TABLE u.c TO u.e", CHILD.format("u.e")),
+    "both": ("RENAME TABLE u.p TO u.q, u.c TO u.e", DELETED.format("u.q"), CHILD.format("u.e")),
+    "by ALTER": ("ALTER TABLE u.c RENAME TO u.e", DELETED.format("u.p"), CHILD.format("u.e")),
+    "a swap": ("RENAME TABLE u.c TO u.e, u.d TO u.c, u.e TO u.d", DELETED.format("u.p"),
+               CHILD.format("u.d")),
+    "a swap, after": (DELETED.format("u.p"), "DROP TABLE u.d",
+                      "CREATE TABLE u.d (id INT PRIMARY KEY, p INT, v INT)",
+                      "RENAME TABLE u.c TO u.e, u.d TO u.c, u.e TO u.d", CHILD.format("u.d")),
+    "other databases": ("RENAME TABLE u.p TO u2.p, u.c TO u2.c", DELETED.format("u2.p"),
+                        CHILD.format("u2.c")),
+}  # fmt: skip
+FAMILY = (
+    "DROP DATABASE IF EXISTS u2", "CREATE DATABASE u2",
+    "CREATE TABLE u.p (id INT PRIMARY KEY)",
+    "CREATE TABLE u.c (id INT PRIMARY KEY, p INT, v INT,"
+    " FOREIGN KEY (p) REFERENCES u.p (id) ON DELETE CASCADE)",
+    "CREATE TABLE u.d (id INT PRIMARY KEY, p INT, v INT)",
+    "INSERT INTO u.p VALUES (1), (2)", "INSERT INTO u.c VALUES (1, 1, 0), (2, 2, 0)",
+    "INSERT INTO u.d VALUES (1, 1, 500), (2, 2, 500)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RENAMED)
+@pytest.mark.sampled(7, 7)
+def test_a_cascade_and_renames(server: Server, name: str, tmp_path: Path) -> None:
+    """What a cascade may explain is a note, whatever the tables are called, and is none of a
+    landing, which follows cascades."""
+    file = begun(server)
+    play(server, *FAMILY, *RENAMED[name])
+    log = server.copy_binlog(file, tmp_path)
+    found = unlogged(bk.open(log).verify(images=True))
+    logged = server.query("SELECT VERSION()")[0][0].startswith("9")
+    assert [one.grade for one in found] == ([] if logged else ["note"])
+    land(log, tmp_path / "lake")
+    assert not Landing(tmp_path / "lake").unlogged().findings
+
+
+def test_values_of_a_table_that_was_swapped(server: Server, tmp_path: Path) -> None:
+    """What it was left as is not what the other table was left as that had its name."""
+    file = begun(server)
+    hidden = UNLOGGED.format("UPDATE u.d SET v = 77 WHERE id = 2")
+    play(server, *FAMILY, RENAMED["a swap"][0], hidden, "UPDATE u.d SET v = 5 WHERE id = 2")
+    log = server.copy_binlog(file, tmp_path)
+    land(log, tmp_path / "lake")
+    for verified in (bk.open(log).verify(images=True), Landing(tmp_path / "lake").unlogged()):
+        (found,) = unlogged(verified)
+        assert found.grade == "warning" and "u.d id=2: left as v=0 by" in found.found
 
 
 def test_a_merge_table(server: Server, tmp_path: Path) -> None:

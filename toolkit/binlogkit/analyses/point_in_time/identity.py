@@ -5,12 +5,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.constants import TableId
 
 Key = tuple[str, ...]
 Move = tuple[str, str]  # an update's key before and after
+Name = TypeVar("Name", bound=tuple[str | None, ...])
+#: A table, by its names in order, each with the places between which it has it.
+Called = tuple[tuple[Name, int, int], ...]
+_LAST = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,31 @@ class Identity:
         i = max(0, bisect_right(self.since, boundary.seq - 1) - 1)
         after = self.at(boundary.seq)[0]
         return boundary.concerns(self.names[i]) or boundary.concerns(after)
+
+
+@dataclass(frozen=True, slots=True)
+class Renames(Generic[Name]):
+    """The renames of a log, in order: place, old name, new name."""
+
+    done: Sequence[tuple[int, Name, Name]]
+
+    def table(self, name: Name, at: int) -> Called[Name]:
+        """The table that has a name at a place."""
+        since = -1
+        for seq, old, new in reversed(self.done):
+            if seq < at and new == name:
+                name = old
+            elif seq < at and old == name:
+                since = seq  # it was another table's
+                break
+        found, first = list[tuple[Name, int, int]](), since
+        for seq, old, new in self.done:
+            if seq > since and old == name:
+                found.append((name, first, seq))
+                name, first = new, seq
+            elif seq > since and new == name:
+                return (*found, (name, first, seq))  # it was dropped before
+        return (*found, (name, first, _LAST))
 
 
 def last_name(boundaries: Sequence[Boundary], wanted: TableId) -> TableId:

@@ -6,7 +6,7 @@ then reads such rows again and compares values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from binlogkit.analyses.continuity import Break, KnownRows
 from binlogkit.analyses.point_in_time.batches import pieces
 from binlogkit.analyses.point_in_time.boundary import Boundary, read_boundaries
 from binlogkit.analyses.point_in_time.codes import Flags
+from binlogkit.analyses.point_in_time.identity import Renames
 from binlogkit.analyses.point_in_time.repeats import once, repeated
 from binlogkit.constants import MERGE
 from binlogkit.frames.arrays import filtered
@@ -136,7 +137,8 @@ class ImageChecks:
         self._shapes: dict[SourceTable, tuple[Any, ...]] = {}
         self._maps: dict[SourceTable, tuple[_Map, ChangePlace]] = {}
         self._ignored: set[SourceTable] = set()  # tables whose engine keeps no rows
-        self._renames: list[tuple[str, str]] = []  # ``db.table`` before and after
+        self._renamed: list[tuple[int, SourceTable, SourceTable]] = []
+        self.renames: Renames[SourceTable] = Renames(self._renamed)
         self._open: list[tuple[TableSchema, pa.RecordBatch]] = []  # not decided yet
         self.checked: dict[SourceTable, Checked] = {}
         self.version = (0, 0, 0)
@@ -193,17 +195,21 @@ class ImageChecks:
 
     # ---- rows ---------------------------------------------------------------------------------
 
-    def may_cascade(self, name: SourceTable, since: int, until: int) -> bool:
-        """Whether a foreign key may have changed rows of the table between two places.
+    def may_cascade(self, names: Collection[SourceTable], since: int, until: int) -> bool:
+        """Whether a foreign key may have changed rows of a table with these names between two
+        places.
 
         It may have if its parent was changed there, or the parent's parent, under whatever name.
         """
-        above = list(self.checked[name].cascades)
+        own = [self.checked[name] for name in names if name in self.checked]
+        above = [parent for one in own for parent in one.cascades]
         if not above or self.version >= CASCADES_LOGGED:
             return False
-        tables = {".".join(c.name[1:]): c for c in self.checked.values() if c.name[0] == name[0]}
+        source = own[0].name[0]
+        tables = {".".join(c.name[1:]): c for c in self.checked.values() if c.name[0] == source}
+        renames = [(".".join(old[1:]), ".".join(new[1:])) for _, old, new in self._renamed]
         for parent in above:
-            above += [old for old, new in self._renames if new == parent and old not in above]
+            above += [old for old, new in renames if new == parent and old not in above]
             known = tables.get(parent)
             if known is None:
                 continue
@@ -323,14 +329,15 @@ class ImageChecks:
             checked = self.checked.setdefault(name, Checked(name))
             checked.begun.append(ChangePlace(boundary.file, boundary.pos, boundary.seq, None))
         elif boundary.action == "rename" and boundary.new_name is not None:
-            self._rename((source, *boundary.name), (source, *boundary.new_name))
+            new = (source, *boundary.new_name)
+            self._rename(boundary.seq, (source, *boundary.name), new)
         elif not boundary.conditional and not (done is not None and done.harmless):
             for name in mine:
                 if boundary.concerns(name[1:]):
                     self._rows[name].forget()
 
-    def _rename(self, old: SourceTable, new: SourceTable) -> None:
-        self._renames.append((".".join(old[1:]), ".".join(new[1:])))
+    def _rename(self, seq: int, old: SourceTable, new: SourceTable) -> None:
+        self._renamed.append((seq, old, new))
         self._rows.pop(new, None)
         self._shapes.pop(new, None)
         if old in self._rows and old not in self._unread:

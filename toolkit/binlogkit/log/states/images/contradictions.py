@@ -17,13 +17,14 @@ from binlogkit.analyses._tasks import Sieve
 from binlogkit.analyses.continuity import Break, Digests, digests, listed, sentence
 from binlogkit.analyses.point_in_time.cascades import Cascaded
 from binlogkit.analyses.point_in_time.codes import Flags, Integers
+from binlogkit.analyses.point_in_time.identity import Called, Renames
 from binlogkit.analyses.point_in_time.unlogged import Broken
 from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.arrays import filtered
 from binlogkit.frames.records import cell_values, struct_records
 from binlogkit.frames.schema import generated_columns, key_columns, table_of
-from binlogkit.log.states.images.checks import ChangePlace, Checked, ImageChecks, SourceTable
+from binlogkit.log.states.images.checks import ChangePlace, ImageChecks, SourceTable
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import Finding, Gap, Grade, Place
@@ -118,22 +119,48 @@ def contradictions(log: Streams, checks: ImageChecks) -> Iterator[Contradiction]
     """
     from binlogkit.frames.row_batches import read_batches
 
-    wanted = {name: checked for name, checked in checks.checked.items() if checked.broken}
-    if not wanted:
+    again = _again(checks)
+    if not again:
         return
-    tables = tuple({TableName(*name[1:]) for name in wanted})
+    tables = tuple({TableName(*name[1:]) for table in again for name, *_ in table})
     reading = Reading(log.carriers, replace(log.options, on_damage="report"))
-    again = {name: _Again.of(checks, checked) for name, checked in wanted.items()}
     try:
         for window in read_batches(reading, Filters(tables=tables), digests=True):
             for schema, batch in window:
-                found = again.get(checks.name_of(schema))
-                if found is not None:
-                    found.take_counted(batch, checks.counts(batch))
+                name, counts = checks.name_of(schema), checks.counts(batch)
+                for table, found in again.items():
+                    if (own := counts & called(table, name, batch)).any():
+                        found.take_counted(name, batch, own)
     except (DamageError, InputError):
         pass  # the first reading already reported it
     for found in again.values():
         yield from found.found
+
+
+def _again(checks: ImageChecks) -> dict[Called[SourceTable], _Again]:
+    """Of what the checks of a log found, by table: a key's number is its digest."""
+    found: dict[Called[SourceTable], _Again] = {}
+    virtual = checks.version < VIRTUAL_AS_STORED
+    for name, checked in checks.checked.items():
+        for seq, kind, key in checked.broken:
+            table = checks.renames.table(name, seq)
+            if table not in found:
+                cascades = partial(checks.may_cascade, [own for own, *_ in table])
+                found[table] = _Again([], {}, cascades, but_virtual=virtual)
+            found[table].broken[seq, key] = kind
+    for name, checked in checks.checked.items() if found else ():
+        for place in checked.begun:
+            if (own := found.get(checks.renames.table(name, place.seq))) is not None:
+                own.begun.append(place)
+    return found
+
+
+def called(table: Called[Any], name: Any, batch: pa.RecordBatch) -> Flags:
+    """Which changes of a batch of the table with this name are of a table."""
+    seqs = batch["seq"].to_numpy()
+    inside = [(first <= seqs) & (seqs < last) for own, first, last in table if own == name]
+    found: Flags = np.logical_or.reduce(inside) if inside else np.zeros(len(seqs), bool)
+    return found
 
 
 def unlogged(log: Streams, checks: ImageChecks, gaps: Sequence[Gap]) -> Iterator[Contradiction]:
@@ -152,7 +179,7 @@ def unexplained(found: Iterable[Contradiction], gaps: Sequence[Gap]) -> Iterator
 def of_replay(
     read: Callable[[Sieve], Iterable[pa.RecordBatch]],
     broken: Sequence[Broken],
-    boundaries: Iterable[Boundary],
+    boundaries: Sequence[Boundary],
     version: tuple[int, ...],
 ) -> Iterator[Contradiction]:
     """The contradictions of a replay, which follows cascades itself.
@@ -162,30 +189,33 @@ def of_replay(
     """
     virtual = version < VIRTUAL_AS_STORED
     kinds = {seq: (kind, key) for seq, kind, key in broken}
-    emptied = [(b.name, ChangePlace(b.file, b.pos, b.seq, None)) for b in boundaries if b.empties]
+    renames = Renames([(b.seq, b.name, b.new_name) for b in boundaries if b.new_name is not None])
+    emptied = [
+        (renames.table(b.name, b.seq), ChangePlace(b.file, b.pos, b.seq, None))
+        for b in boundaries if b.empties
+    ]  # fmt: skip
     numbers: dict[_Identified, dict[tuple[Any, ...], int]] = {}
     again: dict[_Identified, _Again] = {}
     for batch in read(_Numbered(frozenset(kinds))):
         for i, seq in enumerate(batch["seq"].to_pylist()):
-            (kind, key), name = kinds[seq], table_of(batch)
+            (kind, key), table = kinds[seq], renames.table(table_of(batch), seq)
             keys = _keys(batch.slice(i, 1), key, "after" if kind == Break.MADE_AGAIN else "before")
-            own = numbers.setdefault((name, key), {})
+            own = numbers.setdefault((table, key), {})
             number = own.setdefault(keys[0], 2 * len(own) + 1)
-            begun = [place for table, place in emptied if table == name]
-            found = again.setdefault(
-                (name, key), _Again((None, *name), begun, {}, but_virtual=virtual)
-            )
+            begun = [place for one, place in emptied if one == table]
+            found = again.setdefault((table, key), _Again(begun, {}, but_virtual=virtual))
             found.broken[seq, number] = kind
     rows = _OfRows(numbers)
     for batch in read(rows):
-        for (name, key), was, now in rows.numbers(batch):
-            again[name, key].feed(batch, key, was, now, np.flatnonzero(was | now))
+        for (table, key), was, now in rows.numbers(batch):
+            name = (None, *table_of(batch))
+            again[table, key].feed(name, batch, key, was, now, np.flatnonzero(was | now))
     for found in again.values():
         yield from found.found
 
 
 #: A table, and the columns that identify its rows.
-_Identified: TypeAlias = tuple[TableId, tuple[str, ...]]
+_Identified: TypeAlias = tuple[Called[TableId], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +241,14 @@ class _OfRows(Sieve):
 
     def numbers(self, batch: pa.RecordBatch) -> Iterator[tuple[_Identified, Digests, Digests]]:
         """The numbers of a batch's rows before and after, by each key of the table; 0: none."""
-        for (name, key), known in self.rows.items():
-            if batch.num_rows and name == table_of(batch):
+        for (table, key), known in self.rows.items():
+            own = called(table, table_of(batch), batch) if batch.num_rows else np.zeros(0, bool)
+            if own.any():
                 was, now = (
                     np.array([known.get(one, 0) for one in _keys(batch, key, side)], np.uint64)
                     for side in ("before", "after")
                 )
-                yield (name, key), was, now
+                yield (table, key), np.where(own, was, 0), np.where(own, now, 0)
 
 
 def _keys(batch: pa.RecordBatch, key: Sequence[str], side: str) -> list[tuple[Any, ...]]:
@@ -257,42 +288,36 @@ class _Again:
 
     def __init__(
         self,
-        name: SourceTable,
-        begun: Sequence[ChangePlace],
+        begun: list[ChangePlace],
         broken: dict[tuple[int, int], Break],
         cascades: Callable[[int, int], bool] = lambda _since, _until: False,
         *,
         but_virtual: bool = False,
     ) -> None:
-        self._name, self._begun, self.broken = name, begun, broken
+        self.begun, self.broken = begun, broken
         self._cascades, self._but_virtual = cascades, but_virtual
         self._uncompared: frozenset[str] = frozenset()
         self._known: dict[int, tuple[ChangePlace, Record | None]] = {}
         self.found: list[Contradiction] = []
 
-    @classmethod
-    def of(cls, checks: ImageChecks, checked: Checked) -> _Again:
-        """Of what the checks of a log found: a key's number is its digest."""
-        broken = {(seq, key): kind for seq, kind, key in checked.broken}
-        cascades = partial(checks.may_cascade, checked.name)
-        virtual = checks.version < VIRTUAL_AS_STORED
-        return cls(checked.name, checked.begun, broken, cascades, but_virtual=virtual)
-
     @cached_property
     def _keys(self) -> np.ndarray[Any, Any]:
         return np.unique(np.array([key for _, key in self.broken], np.uint64))
 
-    def take_counted(self, batch: pa.RecordBatch, counts: Flags) -> None:
-        """Take a batch of the table, with digests; ``counts``: which changes count."""
+    def take_counted(self, name: SourceTable, batch: pa.RecordBatch, counts: Flags) -> None:
+        """Take a batch of the table with this name, with digests; ``counts``: which changes
+        count."""
         was, now = (digests(batch, side)[:, 0] for side in range(2))
         rows = np.flatnonzero(counts & (np.isin(was, self._keys) | np.isin(now, self._keys)))
         if len(rows):
-            self.feed(batch, key_columns(batch.schema), was, now, rows)
+            self.feed(name, batch, key_columns(batch.schema), was, now, rows)
 
     def feed(
-        self, batch: pa.RecordBatch, key: Sequence[str], was: Digests, now: Digests, rows: Integers
-    ) -> None:
+        self, name: SourceTable, batch: pa.RecordBatch, key: Sequence[str], was: Digests,
+        now: Digests, rows: Integers,
+    ) -> None:  # fmt: skip
         """Take some rows of a batch; ``was``, ``now``: the numbers of its rows' keys."""
+        self._name = name
         part = batch.take(rows)
         if self._but_virtual:
             generated = generated_columns(part["after"].type)
@@ -336,7 +361,7 @@ class _Again:
 
     def _emptied(self, at: ChangePlace) -> ChangePlace | None:
         """Where the table was known to be empty last."""
-        return next((one for one in reversed(self._begun) if one.seq < at.seq), None)
+        return next((one for one in reversed(self.begun) if one.seq < at.seq), None)
 
     def _check(
         self,
