@@ -37,11 +37,13 @@ class Model:
 
     def __init__(self, complete: bool) -> None:
         self.complete = complete
-        self.strays = 0
+        self.strays = self.compared = 0
+        self.lacking: list[tuple[int, int]] = []
         self.rows: dict[int, list[int]] = {}
 
     def take(self, changes: list[Change]) -> list[tuple[int, Break, int]]:
         found: list[tuple[int, Break, int]] = []
+        self.lacking = []
         if any(was is not None and not was[0] & 1 for was, _ in changes):
             self.rows, self.complete, self.strays = {}, False, 0
             return []
@@ -53,8 +55,15 @@ class Model:
                 if known is None or known[0] == GONE:
                     if (known is not None or self.complete) and not self.strays:
                         found.append((i, Break.APPEARED, old))
+                        self.compared += 1
                 elif any(k & 1 and w & 1 and k != w for k, w in zip(known, was[1:], strict=True)):
                     found.append((i, Break.CHANGED, old))
+                    self.compared += 1
+                elif any(w & 1 and k == PARTLY for k, w in zip(known, was[1:], strict=True)):
+                    self.lacking.append((i, old))
+                else:
+                    shown = [(k, w) for k, w in zip(known, was[1:], strict=True) if w != ABSENT]
+                    self.compared += bool(shown) and all(k & w & 1 for k, w in shown)
                 if now is None or now[0] == PARTLY or (new is not None and new != old):
                     self.rows[old] = [GONE, GONE]
                 else:
@@ -101,6 +110,7 @@ def test_it_is_what_the_model_says(parts: list[tuple[bool, list[Change]]], compl
             model.doubt(changes)
         else:
             assert rows.feed(batch(changes)) == model.take(changes)
+            assert (rows.compared, rows.lacking) == (model.compared, model.lacking)
 
 
 def keyless_model(changes: list[Change]) -> list[tuple[int, Break, int]]:

@@ -73,7 +73,10 @@ class KnownRows:
     """What is known of the rows of one table.
 
     ``complete``: a row that is not known does not exist. ``keyless``: rows have no key; then only
-    complete rows are known, as counts of equal rows.
+    complete rows are known, as counts of equal rows. ``since``: the place from which on they are
+    known, for those who note it; ``doubted``: whether changes since then may have happened or not;
+    ``lacking``: of the changes that were taken last those with an image of all columns, or all but
+    BLOBs, where not all of them are known: each as its place in the batch, and its key's digest.
     """
 
     keyless = False
@@ -96,11 +99,15 @@ class KnownRows:
     def forget(self, *, empty: bool = False) -> None:
         """Forget everything; ``empty``: the table is known to have no rows."""
         self.complete = empty
+        self.since: int | None = None
+        self.doubted = False
+        self.lacking: list[tuple[int, int]] = []
         self._memory = memoryview(bytearray(_LEAST * _ROW))
         self._tally[[0, 1, 3]] = 0
 
     def doubt(self, batch: pa.RecordBatch) -> None:
         """The rows of these changes may have been changed, or not."""
+        self.doubted = True
         if self.keyless:
             self.forget()
             return
@@ -116,6 +123,7 @@ class KnownRows:
 
         Each as its place in the batch, how, and its key's digest.
         """
+        self.lacking = []
         was, now = (digests(batch, side) for side in range(2))
         if ((was[:, 0] != 0) & (was[:, 0] & 1 == 0)).any():
             self.forget()  # it is not known which rows were changed
@@ -127,7 +135,11 @@ class KnownRows:
             at, broken = continuity.take_changes(
                 self._memory, self._tally.data, was.data, now.data, at, self.complete, self.keyless
             )
-            found += [(place, Break(how), key) for place, how, key in broken]
+            for place, how, key in broken:
+                if how == continuity.LACKING:
+                    self.lacking.append((place, key))
+                else:
+                    found.append((place, Break(how), key))
             if at < len(was):
                 self._grow()
         return found

@@ -115,6 +115,38 @@ def test_a_change_outside_the_log(server: Server, name: str, tmp_path: Path) -> 
         assert rows == list(map(list, held))
 
 
+#: Partial images, then a change outside the log, then whole images; the column that it changed.
+PARTIAL = {
+    "another column": ("MINIMAL", "UPDATE u.t SET f = 2", "UPDATE u.t SET n = 500", "n=5 "),
+    "the same column": ("MINIMAL", "UPDATE u.t SET n = 6", "UPDATE u.t SET n = 500", "n=6 "),
+    "a text": ("MINIMAL", "UPDATE u.t SET n = 6", "UPDATE u.t SET b = 'B'", "b=b "),
+    "a text, NOBLOB": ("NOBLOB", "UPDATE u.t SET n = 6", "UPDATE u.t SET b = 'B'", "b=b "),
+    "before": ("MINIMAL", UNLOGGED.format("UPDATE u.t SET n = 500") + "; UPDATE u.t SET f = 2",
+               "DO 0", "n=5 "),
+    "nothing": ("MINIMAL", "UPDATE u.t SET n = 6; UPDATE u.t SET b = 'B'", "DO 0", ""),
+    "under a new key": ("MINIMAL", "UPDATE u.t SET id = 9", "DO 0", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTIAL)
+@pytest.mark.sampled(7, 7)
+def test_whole_images_after_partial_ones(server: Server, name: str, tmp_path: Path) -> None:
+    """A whole image shows all columns: each is compared with what the log last said of it."""
+    image, partly, hidden, left = PARTIAL[name]
+    file = begun(server)
+    play(server, TABLE, ROW.format())
+    play(server, partly, UNLOGGED.format(hidden), image=image)
+    play(server, "UPDATE u.t SET d = '2024-03-01'")
+    log = server.copy_binlog(file, tmp_path)
+    land(log, tmp_path / "lake")
+    for verified in (bk.open(log).verify(images=True), Landing(tmp_path / "lake").unlogged()):
+        found = unlogged(verified)
+        assert len(found) == bool(left) and all(f"left as {left}" in one.found for one in found)
+        (table,) = verified.images
+        assert table.count == len(found) and table.compared >= (name != "under a new key")
+    assert bk.open(log).state("u.t").determined != bool(left)
+
+
 @pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB"])
 @pytest.mark.gate(3)
 def test_images_that_lack_columns(server: Server, image: str, tmp_path: Path) -> None:

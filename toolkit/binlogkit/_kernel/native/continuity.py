@@ -17,11 +17,14 @@ from cython.cimports.cpython.buffer import (
 #: How a change does not continue what is known: the row is not as it was left; it is there although
 #: it was deleted or never made; it is made although it is there.
 CHANGED, APPEARED, MADE_AGAIN = 1, 2, 3
+#: No contradiction: the image has all columns, or all but BLOBs, and not all are known of the row.
+LACKING = 4
 
 _AHEAD = cython.declare(cython.int, 12)  # changes whose rows the processor fetches meanwhile
 _CHANGED = cython.declare(cython.int, 1)
 _APPEARED = cython.declare(cython.int, 2)
 _MADE_AGAIN = cython.declare(cython.int, 3)
+_LACKING = cython.declare(cython.int, 4)
 _ABSENT = cython.declare(uint32_t, 8)  # DIGEST_ABSENT
 _UNKNOWN = cython.declare(uint32_t, 2)  # DIGEST_PARTLY
 _GONE = cython.declare(uint32_t, 4)
@@ -62,15 +65,29 @@ def _differs(left: uint32_t, found: uint64_t) -> cython.bint:
 def _checked(
     row: known_p, was: digested_p, complete: cython.bint, tally: cython.p_longlong
 ) -> cython.int:
-    """How an image before a change does not continue what is known; 0: it does."""
+    """How an image before a change does not continue what is known; 0: it does, as far as is known.
+
+    It is compared if all that it has is known.
+    """
+    which: cython.int
+    compared: cython.int = 0
     if row.key == 0 or row.state[0] == _GONE:
         if tally[3] or (row.key == 0 and not complete):
             return 0
         tally[2] += 1
         return _APPEARED
-    tally[2] += (row.state[0] & was.state[0] | row.state[1] & was.state[1]) & 1
     if _differs(row.state[0], was.state[0]) or _differs(row.state[1], was.state[1]):
+        tally[2] += 1
         return _CHANGED
+    for which in range(2):
+        if was.state[which] & 1 and row.state[which] == _UNKNOWN:
+            return _LACKING
+    for which in range(2):
+        if row.state[which] & was.state[which] & 1:
+            compared = 1
+        elif was.state[which] != _ABSENT:
+            return 0
+    tally[2] += compared
     return 0
 
 

@@ -5,6 +5,7 @@ from typing_extensions import Buffer
 CHANGED: Final[int]
 APPEARED: Final[int]
 MADE_AGAIN: Final[int]
+LACKING: Final[int]
 
 def take_changes(
     memory: Buffer,

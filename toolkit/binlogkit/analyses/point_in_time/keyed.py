@@ -28,7 +28,7 @@ from binlogkit.analyses.point_in_time.codes import (
 )
 from binlogkit.analyses.point_in_time.known_cells import known, parts_of
 from binlogkit.analyses.point_in_time.rows import ORDER, Rows, kept
-from binlogkit.analyses.point_in_time.unlogged import ComparedImages
+from binlogkit.analyses.point_in_time.unlogged import ComparedImages, Preceding
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def fold_keyed(
         gone = rows.replace(events.untouched, more, returned=unchecked is not None)
         problems |= events.problems()
         if unchecked is not None:
-            compared = ComparedImages(chunk, gone, *events.preceding())
+            compared = ComparedImages(chunk, gone, events.preceding())
             problems["unlogged"] = compared.compare(unchecked)
     found = {kind: np.flatnonzero(which) for kind, which in problems.items()}
     return Applied(found, rejected, compared)
@@ -220,16 +220,13 @@ class _Events:
             found[old] = rows.hidden(ORDER)[base[old]]
         return found
 
-    def preceding(self) -> tuple[Integers, Integers]:
-        """What each change's row was: a row before the chunk, by its place among those that the
-        chunk touches, or what a change of the chunk left; -1 where it is not that."""
-        at = np.flatnonzero(~self.begins & ~self.comes & self.exists)
+    def preceding(self) -> Preceding:
+        """What each change's row was."""
         touched = np.cumsum(~self.untouched) - 1
-        first = self.base[at] >= 0
-        base, previous = np.full((2, self._size), -1)
-        base[self.change[at[first]]] = touched[self.base[at[first]]]
-        previous[self.change[at[~first]]] = self.change[at[~first] - 1]
-        return base, previous
+        known = ~self.begins & ~self.comes & self.exists
+        base = np.where(known & self.first, self.base, -1)
+        base[base >= 0] = touched[base[base >= 0]]
+        return Preceding(self.change, known & ~self.first, base, self._size)
 
     def problems(self) -> dict[str, Flags]:
         """The changes that do not fit the existing rows."""

@@ -40,43 +40,97 @@ class Tally:
     compared: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Preceding:
+    """What was known of rows before events, which are sorted by row and order.
+
+    ``change``: of each event; ``goes_on``: its row is what the event before left; ``base``: else
+    the place of its row among those before the chunk, -1 without one; ``size``: how many changes
+    there are.
+    """
+
+    change: Integers
+    goes_on: Flags
+    base: Integers
+    size: int
+
+    @property
+    def rows(self) -> tuple[Integers, Integers]:
+        """Of each change the row before the chunk, or the change of the chunk, that its row was
+        left by; -1 where it is not that."""
+        return self._of_changes(self.base), self._of_changes(
+            np.where(self.goes_on, np.roll(self.change, 1), -1)
+        )
+
+    def cells(self, held: tuple[Flags, Flags]) -> tuple[Integers, Integers, Integers]:
+        """Of each change where its row has a cell of a column: in a row before the chunk, in the
+        image before or after a change; -1 where it is not there. ``held``: which changes' images
+        before and after have the column."""
+        at = np.arange(len(self.change))
+        begins = np.maximum.accumulate(np.where(self.goes_on, 0, at))
+        last = np.maximum.accumulate(np.where((held[0] | held[1])[self.change], at, -1))
+        last = np.where(self.goes_on, np.roll(last, 1), -1)
+        there = last >= begins
+        change, base = self.change[last], self.base[begins]
+        after = held[1][change]
+        return (
+            self._of_changes(np.where(there, -1, base)),
+            self._of_changes(np.where(there & ~after, change, -1)),
+            self._of_changes(np.where(there & after, change, -1)),
+        )
+
+    def _of_changes(self, found: Integers) -> Integers:
+        """What was found of events, by change."""
+        of = np.full(self.size, -1)
+        which = found >= 0
+        of[self.change[which]] = found[which]
+        return of
+
+
 class ComparedImages:
     """The images before a chunk's changes beside the rows that they are of.
 
-    ``gone``: rows before the chunk that it touches, as in Rows.table; ``base``: which of them each
-    change is of, -1 for none; ``previous``: the change of the chunk that left the row, -1 for none.
+    ``gone``: rows before the chunk that it touches, as in Rows.table; ``count``: how many images
+    were compared with all that they have.
     """
 
-    def __init__(self, chunk: Chunk, gone: pa.Table, base: Integers, previous: Integers) -> None:
-        self._chunk, self._gone, self._base, self._previous = chunk, gone, base, previous
+    def __init__(self, chunk: Chunk, gone: pa.Table, preceding: Preceding) -> None:
+        self._chunk, self._gone, self._preceding = chunk, gone, preceding
+        self._base, self._previous = preceding.rows
         self.columns: dict[str, Flags] = {}  # which changes differ, by column; only where some do
-
-    @property
-    def count(self) -> int:
-        """How many images are of known rows."""
-        return int(((self._base >= 0) | (self._previous >= 0)).sum())
+        self.count = 0
 
     def compare(self, unchecked: Container[str]) -> Flags:
         """Which changes differ from what was known, in other columns than ``unchecked``."""
         found = np.zeros(self._chunk.size, bool)
+        whole = (self._base >= 0) | (self._previous >= 0)
         for name in self._chunk.names:
-            if name in unchecked or not self._chunk.has(WAS, name).any():
+            shown = self._chunk.has(WAS, name)
+            if name in unchecked or not shown.any():
                 continue
-            differs = np.zeros(self._chunk.size, bool)
+            differs, there = np.zeros((2, self._chunk.size), bool)
             for cells, which in self._sources(name):
-                differs |= _differ(_taken(cells, which), self._chunk.cells(WAS, name))
+                left = _taken(cells, which)
+                differs |= _differ(left, self._chunk.cells(WAS, name))
+                there |= known(left)
+            whole &= there | ~shown
             if differs.any():
                 self.columns[name] = differs
                 found |= differs
+        self.count = int((whole | found).sum())
         return found
 
     def _sources(self, name: str) -> list[tuple[pa.ChunkedArray, Integers]]:
         """Where cells of a column are known, and which of them each change's row has."""
         found = []
-        if name in self._gone.column_names and (self._base >= 0).any():
-            found.append((self._gone[name], self._base))
-        if (self._previous >= 0).any():
-            found.append((self._chunk.cells(IS, name), self._previous))
+        base, *images = self._preceding.cells(
+            (self._chunk.has(WAS, name), self._chunk.has(IS, name))
+        )
+        if name in self._gone.column_names and (base >= 0).any():
+            found.append((self._gone[name], base))
+        for side, which in zip((WAS, IS), images, strict=True):
+            if (which >= 0).any():
+                found.append((self._chunk.cells(side, name), which))
         return found
 
     def difference(self, change: int) -> tuple[dict[str, tuple[Any, Any]], str]:
@@ -86,8 +140,9 @@ class ComparedImages:
         columns = {}
         for name, differs in self.columns.items():
             if differs[change]:
-                left = self._gone[name] if at >= 0 else self._chunk.cells(IS, name)
-                was = _text(left, at if at >= 0 else int(self._previous[change]), fields[name])
+                sources = self._sources(name)
+                left, which = next(one for one in sources if one[1][change] >= 0)
+                was = _text(left, int(which[change]), fields[name])
                 columns[name] = was, _text(self._chunk.cells(WAS, name), change, fields[name])
         if at >= 0:
             file, pos = (self._gone[name][at].as_py() for name in PLACES[1:])

@@ -43,6 +43,7 @@ NO_KEY = "without a key, and what rows it had is not known"
 KEY_UNKNOWN = "its key is not known: it is neither in metadata nor in a CREATE TABLE"
 
 _KEPT = 1000  # contradictions of one table that are reported one by one
+_LACKING = 10_000  # changes of one table that are compared by value
 _NEEDED = ("seq", "tx", "xid", "file", "pos", "inner", *DIGESTS)
 _KEEPS_COLUMNS = ("truncate", "statement_write")
 _NO_IMAGE = "without a key, and of some rows no image has all columns"
@@ -89,11 +90,13 @@ class Checked:
 
     ``changes``: effective row changes; ``compared``: those whose before image could be compared
     with what the log last said of the row; ``broken``: (seq, kind, key's digest) of those that
-    contradict it, ``count`` of them in all; ``reason``: why none was compared, if none was;
-    ``begun``: where the table was known to be empty, in order; ``cascades``: tables (``db.table``)
-    whose changes may reach it by foreign keys; ``touched``: between which places (``seq``) rows
-    were updated or deleted; ``redefined``: the last change with one set of columns in table maps,
-    and the first with another, if no DDL in the log lies between.
+    contradict it, ``count`` of them in all; ``lacking``: (seq, key's digest, since when its rows
+    are known) of changes to be compared by value, since digests are not known of all columns;
+    ``reason``: why none was compared, if none was; ``begun``: where the table was known to be
+    empty, in order; ``cascades``: tables (``db.table``) whose changes may reach it by foreign keys;
+    ``touched``: between which places (``seq``) rows were updated or deleted; ``redefined``: the
+    last change with one set of columns in table maps, and the first with another, if no DDL in the
+    log lies between.
     """
 
     name: SourceTable
@@ -101,6 +104,7 @@ class Checked:
     compared: int = 0
     count: int = 0
     broken: list[tuple[int, Break, int]] = field(default_factory=list)
+    lacking: list[tuple[int, int, int]] = field(default_factory=list)
     reason: str | None = None
     begun: list[ChangePlace] = field(default_factory=list)
     cascades: tuple[str, ...] = ()
@@ -290,15 +294,19 @@ class ImageChecks:
 
     def _take(self, name: SourceTable, rows: KnownRows, batch: pa.RecordBatch) -> None:
         checked, before = self.checked[name], rows.compared
+        seqs = batch["seq"].to_numpy()
+        rows.since = int(seqs[0]) if rows.since is None else rows.since
         found = rows.feed(batch)
         checked.changes += batch.num_rows
         if batch[DIGESTS[0]].null_count < batch.num_rows:
             checked.touched.append((batch["seq"][0].as_py(), batch["seq"][-1].as_py()))
         checked.compared += rows.compared - before
         checked.count += len(found)
-        if found:
-            seqs, room = batch["seq"].to_numpy(), max(0, _KEPT - len(checked.broken))
-            checked.broken += ((int(seqs[i]), how, key) for i, how, key in found[:room])
+        room = max(0, _KEPT - len(checked.broken))
+        checked.broken += ((int(seqs[i]), how, key) for i, how, key in found[:room])
+        if not rows.doubted:
+            lacking = rows.lacking[: max(0, _LACKING - len(checked.lacking))]
+            checked.lacking += ((int(seqs[i]), key, rows.since) for i, key in lacking)
 
     # ---- what happens to tables -----------------------------------------------------------------
 

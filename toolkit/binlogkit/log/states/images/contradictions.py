@@ -24,7 +24,7 @@ from binlogkit.errors import DamageError, InputError
 from binlogkit.frames.arrays import filtered
 from binlogkit.frames.records import cell_values, struct_records
 from binlogkit.frames.schema import generated_columns, key_columns, table_of
-from binlogkit.log.states.images.checks import ChangePlace, ImageChecks, SourceTable
+from binlogkit.log.states.images.checks import ChangePlace, Checked, ImageChecks, SourceTable
 from binlogkit.rows.filters import Filters, TableName
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import Finding, Gap, Grade, Place
@@ -141,13 +141,19 @@ def _again(checks: ImageChecks) -> dict[Called[SourceTable], _Again]:
     """Of what the checks of a log found, by table: a key's number is its digest."""
     found: dict[Called[SourceTable], _Again] = {}
     virtual = checks.version < VIRTUAL_AS_STORED
+
+    def again(name: SourceTable, seq: int) -> _Again:
+        table = checks.renames.table(name, seq)
+        if table not in found:
+            cascades = partial(checks.may_cascade, [own for own, *_ in table])
+            found[table] = _Again([], {}, cascades, but_virtual=virtual)
+        return found[table]
+
     for name, checked in checks.checked.items():
         for seq, kind, key in checked.broken:
-            table = checks.renames.table(name, seq)
-            if table not in found:
-                cascades = partial(checks.may_cascade, [own for own, *_ in table])
-                found[table] = _Again([], {}, cascades, but_virtual=virtual)
-            found[table].broken[seq, key] = kind
+            again(name, seq).broken[seq, key] = kind
+        for seq, key, since in checked.lacking:
+            again(name, seq).lack(checked, seq, key, since)
     for name, checked in checks.checked.items() if found else ():
         for place in checked.begun:
             if (own := found.get(checks.renames.table(name, place.seq))) is not None:
@@ -203,7 +209,9 @@ def of_replay(
             own = numbers.setdefault((table, key), {})
             number = own.setdefault(keys[0], 2 * len(own) + 1)
             begun = [place for one, place in emptied if one == table]
-            found = again.setdefault((table, key), _Again(begun, {}, but_virtual=virtual))
+            found = again.setdefault(
+                (table, key), _Again(begun, {}, but_virtual=virtual, sure=True)
+            )
             found.broken[seq, number] = kind
     rows = _OfRows(numbers)
     for batch in read(rows):
@@ -284,6 +292,8 @@ class _Again:
     ``begun``: where the table was known to be empty; ``broken``: how a change contradicts what was
     known, by its ``seq`` and its key's number; ``cascades``: whether a foreign key may have changed
     its rows between two places; ``but_virtual``: virtual columns may differ from the last image.
+    ``sure``: values were compared before, with more than images show. Nothing is known of rows from
+    before the places ``_since``.
     """
 
     def __init__(
@@ -293,16 +303,26 @@ class _Again:
         cascades: Callable[[int, int], bool] = lambda _since, _until: False,
         *,
         but_virtual: bool = False,
+        sure: bool = False,
     ) -> None:
+        self._sure = sure
         self.begun, self.broken = begun, broken
         self._cascades, self._but_virtual = cascades, but_virtual
-        self._uncompared: frozenset[str] = frozenset()
+        self._uncompared = self._generated = frozenset[str]()
         self._known: dict[int, tuple[ChangePlace, Record | None]] = {}
+        self._lacking: dict[tuple[int, int], Checked] = {}
+        self._since = set[int]()
         self.found: list[Contradiction] = []
 
     @cached_property
     def _keys(self) -> np.ndarray[Any, Any]:
         return np.unique(np.array([key for _, key in self.broken], np.uint64))
+
+    def lack(self, checked: Checked, seq: int, key: int, since: int) -> None:
+        """Compare also a change of whose row not all columns may be known."""
+        self.broken[seq, key] = Break.CHANGED
+        self._lacking[seq, key] = checked
+        self._since.add(since)
 
     def take_counted(self, name: SourceTable, batch: pa.RecordBatch, counts: Flags) -> None:
         """Take a batch of the table with this name, with digests; ``counts``: which changes
@@ -319,8 +339,9 @@ class _Again:
         """Take some rows of a batch; ``was``, ``now``: the numbers of its rows' keys."""
         self._name = name
         part = batch.take(rows)
+        generated = generated_columns(part["after"].type)
+        self._generated = frozenset(generated)
         if self._but_virtual:
-            generated = generated_columns(part["after"].type)
             self._uncompared = frozenset(n for n, kind in generated.items() if kind == b"virtual")
         images = [
             struct_records(part[name], part[f"{name}_state"], part["raw"], side)
@@ -352,12 +373,16 @@ class _Again:
             self._known[old] = at, None
         if after is not None:
             so_far = {} if known is None or before is None else known[1] or {}
-            self._known[new or old] = at, {**so_far, **(before or {}), **after}
+            row = {**so_far, **(before or {}), **after}
+            self._known[new or old] = at, {n: v for n, v in row.items() if not _is_diff(v)}
 
     def _left(self, number: int, at: ChangePlace) -> tuple[ChangePlace, Record | None] | None:
-        """What is known of a row by the last change before, unless the table was emptied since."""
+        """What is known of a row by the last change before, unless the table was emptied since, or
+        its rows may have been changed."""
         known, begun = self._known.get(number), self._emptied(at)
-        return None if known and begun and known[0].seq < begun.seq else known
+        places = [since for since in self._since if since <= at.seq]
+        places += [begun.seq] if begun else []
+        return None if known and known[0].seq < max(places, default=-1) else known
 
     def _emptied(self, at: ChangePlace) -> ChangePlace | None:
         """Where the table was known to be empty last."""
@@ -377,15 +402,21 @@ class _Again:
         if kind is None or (kind == Break.MADE_AGAIN) != begins:
             return
         left = None if known is None else known[1]
-        columns = {}
+        columns, lacking = {}, self._lacking.get((at.seq, digest))
         if kind == Break.CHANGED and left is not None:
+            uncompared = self._uncompared if lacking is None else self._generated
             columns = {
                 name: (left[name], value)
                 for name, value in image.items()
-                if name in left and left[name] != value and name not in self._uncompared
+                if name in left and left[name] != value and name not in uncompared
             }
-            if not columns:
+            if lacking is not None:
+                lacking.compared += bool(columns) or image.keys() <= left.keys() | uncompared
+                lacking.count += bool(columns)
+            if not columns and not self._sure:
                 return
+        elif lacking is not None:
+            return
         values = {name: image.get(name) for name in key or image}
         place = None if known is None or not key else known[0]
         since = place or self._emptied(at) or at
@@ -402,3 +433,8 @@ class _Again:
                 keyless=not key,
             )
         )
+
+
+def _is_diff(value: Any) -> bool:
+    """Whether a value says only how a document changed."""
+    return isinstance(value, dict) and value.keys() == {"json_diff"}
