@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from binlogkit._kernel.native import continuity
-from binlogkit.analyses.continuity import Break, KnownRows, sentence
+from binlogkit.analyses.continuity import Break, KnownRows, listed, sentence
 from binlogkit.frames.schema import DIGESTS
 
 NONE, PARTLY, GONE, DOUBT, ABSENT = 0, 2, 4, 6, 8
@@ -217,3 +217,7 @@ def test_a_change_since_which_the_table_was_renamed_is_told_without_values() -> 
     assert sentence(Break.CHANGED, {}, " by a at 4") == "it is not as it was left by a at 4"
     told = sentence(Break.CHANGED, {"n": (1, 2)}, " by a at 4")
     assert told == "left as n=1 by a at 4, it is found as n=2"
+
+
+def test_odd_names_are_written_as_commands_take_them() -> None:
+    assert listed({"a b": 1, "a=b": 2, "`c`": 3}) == "a b=1, `a=b`=2, ```c```=3"

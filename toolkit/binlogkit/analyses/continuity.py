@@ -9,6 +9,7 @@ third and three quarters full; from :data:`IN_MEMORY` on it lies in a temporary 
 from __future__ import annotations
 
 import mmap
+import re
 import tempfile
 from collections.abc import Mapping
 from enum import IntEnum
@@ -21,12 +22,14 @@ from numpy.typing import NDArray
 from binlogkit._kernel.native import continuity
 from binlogkit.errors import printable
 from binlogkit.frames.schema import DIGESTS
+from binlogkit.rows.filters import backquoted
 
 Digests = NDArray[np.uint64]
 
 IN_MEMORY = 256 << 20  # bytes of one table's rows
 _LEAST = 64  # rows that there is room for at first
 _ROW = 16  # bytes
+_PLAIN = re.compile(r"[^`=][^=]*")
 _WORDS = 3  # of an image's digests: the key's first
 
 
@@ -65,8 +68,10 @@ def sentence(
 
 
 def listed(values: Mapping[str, Any]) -> str:
-    """Values of columns, safe to print."""
-    return ", ".join(f"{name}={printable(str(value))}" for name, value in values.items())
+    """Values of columns, safe to print; odd names as ``erase --row`` takes them."""
+    names = (n if _PLAIN.fullmatch(n) else backquoted(n) for n in values)
+    pairs = zip(names, values.values(), strict=True)
+    return ", ".join(f"{name}={printable(str(value))}" for name, value in pairs)
 
 
 class KnownRows:

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 import binlogkit as bk
+from binlogkit.analyses.continuity import Break
 from binlogkit.cli import run
+from binlogkit.log.states.images.checks import ChangePlace, Checked
+from binlogkit.log.states.images.contradictions import Contradiction
 from tests.fuzz.binlogkit_fuzz import seeds
 
 DATA = Path(__file__).parents[3] / "_data"
@@ -112,3 +115,11 @@ def test_the_state_is_not_determined_since_the_last_change_that_fits() -> None:
     assert not state.determined
     told = {f["finding"]: f["meaning"] for f in state.findings.to_pylist()}
     assert "id=2: it exists" in told["unlogged"]
+
+
+def test_odd_names_are_written_as_commands_take_them() -> None:
+    name, place = (None, "odd.db", "a`b"), ChangePlace("binlog.000001", 4, 1, None)
+    found = Contradiction.of(name, Break.APPEARED, {"id": 1}, None, place, place, {})
+    assert found.found.startswith("`odd.db`.`a``b` id=1: ")
+    assert found.concerns(["odd.db.a`b"])
+    assert Checked(name).record()["table"] == "`odd.db`.`a``b`"

@@ -26,7 +26,7 @@ from binlogkit.frames.statements import Boundaries
 from binlogkit.log.states.history import first_rows
 from binlogkit.log.states.images.outcomes import COUNTS, LEFT_OUT, Outcomes
 from binlogkit.log.states.savepoints import Savepoints
-from binlogkit.rows.filters import Filters
+from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.schema import Origin, TableSchema, small_name
 from binlogkit.sources.log_format import CASCADES_LOGGED, version_tuple
 
@@ -114,8 +114,8 @@ class Checked:
     def record(self) -> dict[str, object]:
         """As a record."""
         return {
-            "source": self.name[0], "table": ".".join(self.name[1:]), "changes": self.changes,
-            "compared": self.compared, "contradictions": self.count, "reason": self.reason,
+            "source": self.name[0], "table": written_table_name(*self.name[1:]),
+            "changes": self.changes, "compared": self.compared, "contradictions": self.count, "reason": self.reason,
         }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from binlogkit.frames.arrays import filtered
 from binlogkit.frames.records import cell_values, struct_records
 from binlogkit.frames.schema import generated_columns, key_columns, table_of
 from binlogkit.log.states.images.checks import ChangePlace, Checked, ImageChecks, SourceTable
-from binlogkit.rows.filters import Filters, TableName
+from binlogkit.rows.filters import Filters, TableName, written_table_name
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.soundness import Finding, Gap, Grade, Place
 from binlogkit.rows.soundness.finding import finding
@@ -80,7 +80,7 @@ class Contradiction(Gap):
         keyless: bool = False,
     ) -> Contradiction:
         """With what it says as a gap."""
-        table, by = ".".join(name[1:]), ""
+        table, by = written_table_name(*name[1:]), ""
         if kind is None:
             at = f"{shown.file} at {shown.pos}"
             text = f"{table}: it has other columns from {at} on, and no DDL that alters it"
@@ -92,7 +92,7 @@ class Contradiction(Gap):
         if cascades:
             text += ": a foreign key's cascade may have done it"
         return cls(
-            UNLOGGED, since.file, since.pos, since.seq + 1, frozenset([table]), text,
+            UNLOGGED, since.file, since.pos, since.seq + 1, frozenset([".".join(name[1:])]), text,
             name, kind, key, known, since, shown, columns, cascades, keyless,
         )  # fmt: skip
 
