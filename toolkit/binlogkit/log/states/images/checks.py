@@ -115,7 +115,8 @@ class Checked:
         """As a record."""
         return {
             "source": self.name[0], "table": written_table_name(*self.name[1:]),
-            "changes": self.changes, "compared": self.compared, "contradictions": self.count, "reason": self.reason,
+            "changes": self.changes, "compared": self.compared, "contradictions": self.count,
+            "reason": self.reason,
         }  # fmt: skip
 
 
