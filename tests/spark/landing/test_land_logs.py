@@ -107,8 +107,12 @@ def test_tasks_that_are_killed(spark: SparkSession, rounds: int, tmp_path: Path)
 def test_logs_that_are_named_from_the_working_directory(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which is not that of Spark's processes, if it was another when they began."""
-    shutil.copy(LOGS / "binlog.000001", tmp_path)
+    """Which is not that of Spark's processes, if it was another when they began. The second log
+    commits an XA transaction of the first."""
     monkeypatch.chdir(tmp_path)
-    arrived = binlogkit.spark.land(spark, "binlog.000001", "lake")
-    assert arrived.rows and landed(tmp_path / "lake")
+    for name in ("binlog.000001", "binlog.000002"):
+        shutil.copy(LOGS / name, tmp_path)
+        arrived = binlogkit.spark.land(spark, name, "lake")
+        assert arrived.rows and not arrived.lost
+    land(tmp_path, tmp_path / "whole")
+    assert landed(tmp_path / "lake") == landed(tmp_path / "whole")

@@ -175,7 +175,7 @@ def test_a_log_alone_lands_what_later_logs_that_have_landed_committed(tmp_path: 
     land(TRANSACTIONS.path, tmp_path / "whole")
     land(second, out)
     early = land(first, out)
-    assert len(early.spans) == 1 and not early.missing
+    assert len(early.spans) == 1 and not early.lost
     land([first, second], out)
     assert prepared_before()
     assert without_places(landed(out)) == without_places(landed(tmp_path / "whole"))
@@ -193,6 +193,19 @@ def test_rows_that_waited_land_without_the_other_logs_of_their_batch(tmp_path: P
     assert found == whole
     # The log that was besides has landed, and nothing of it comes again.
     assert land([first, second, besides], tmp_path / "out").batches == 0
+
+
+def test_rows_that_still_wait_when_others_of_their_batch_have_landed(tmp_path: Path) -> None:
+    """Each once its own server's first log is there."""
+    first, second = TRANSACTIONS.binlogs
+    before, besides, _ = golden.case("9-row-durable", "restarts").binlogs
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    assert {one.table for one in land([second, besides], out).waiting} > {"lives.heap", "lives.t"}
+    assert {one.table for one in land([first, second], out).waiting} == {"lives.heap", "lives.t"}
+    assert not land([before, besides], out).waiting
+    for logs in ([first, second], [before, besides]):
+        land(logs, whole)
+    assert without_places(landed(out)) == without_places(landed(whole))
 
 
 @pytest.mark.slow
@@ -231,7 +244,8 @@ def test_names_outlive_the_logs_that_told_them(tmp_path: Path) -> None:
     found = landed(out, "bank/account")["bank/account"]
     assert not [name for name in found[0] if name.startswith("@")]
     # One was prepared in the first log and committed in the second: its rows cannot be had.
-    assert arrived.missing == prepared_before() != []
+    assert prepared_before()
+    assert {one.file for one in arrived.lost} == {str(logs / TRANSACTIONS.binlogs[0].name)}
 
 
 def prepared_before() -> list[str]:

@@ -13,9 +13,12 @@ from binlogkit.errors import InputError
 from binlogkit.spark.landing import Landing
 from binlogkit.spark.landing.journal import read_held
 from binlogkit.spark.landing.landing_path import Folder
+from binlogkit.spark.landing.standing import status
 from binlogkit_fixtures import golden
+from tests.fuzz.binlogkit_fuzz.framing import places
 from tests.spark.landing.landings import land, landed
 from tests.spark.landing.steps import UNLOCKED, at_step
+from tests.spark.landing.test_landing import without_places
 
 FIRST, SECOND = golden.case("8.0-row-full", "transactions").binlogs
 
@@ -118,33 +121,37 @@ def test_rows_wait_on_where_their_log_is_still_there(tmp_path: Path) -> None:
     assert arrived.waiting and not arrived.lost
 
 
+@pytest.mark.parametrize("gone", [1, 0], ids=["rows waited", "XA transactions"])
 def test_the_loss_is_said_whatever_ends_the_landing(
-    lake: Path, logs: tuple[Path, Path], tmp_path: Path
+    gone: int, logs: tuple[Path, Path], tmp_path: Path
 ) -> None:
     def died() -> None:
         raise KeyboardInterrupt
 
-    counted = tmp_path / "counted"
+    lake, counted, other = tmp_path / "lake", tmp_path / "counted", logs[1 - gone]
+    land(logs[gone], lake)
+    logs[gone].unlink()
     shutil.copytree(lake, counted)
     with at_step(0, "before", died, UNLOCKED) as met:
-        land(logs[0], counted)
+        expected = land(other, counted).lost
+    assert expected
     for number in range(1, len(met) + 1, 9):
         out = tmp_path / str(number)
         shutil.copytree(lake, out)
         lost = []
         with at_step(number, "before", died, UNLOCKED):
             try:
-                lost += land(logs[0], out).lost
+                lost += land(other, out).lost
             except KeyboardInterrupt:
-                lost += land(logs[0], out).lost
-        assert {one.table for one in lost} == {one.table for one in read_held(Folder(lake))}
+                lost += land(other, out).lost
+        assert {one.table for one in lost} == {one.table for one in expected}
         assert landed(out) == landed(counted)
 
 
 def test_the_command_names_what_is_lost(lake: Path, logs: tuple[Path, Path], capsys: Any) -> None:
     assert run(["land", str(logs[0]), "--out", str(lake)]) == 1
     told = capsys.readouterr().err
-    assert "changes of bank.account that waited are lost: their log, " in told
+    assert "changes of bank.account are lost: their log, " in told
     assert str(logs[1]) in told
     assert run(["land", str(logs[0]), "--out", str(lake)]) == 0
 
@@ -164,7 +171,7 @@ def test_a_retry_finds_the_logs_where_they_were(
     assert status == 2 and f"the logs of rows that wait are gone ({logs[1]})" in told
     for named in ((logs[0],), ("--retry", logs[0])):  # what is lost is said again if asked for
         status, told = lands(*named)
-        assert status == 1 and "391 changes of bank.ledger that waited are lost" in told
+        assert status == 1 and "391 changes of bank.ledger are lost" in told
     assert lands(logs[0]) == (0, "note: 0 logs in 0 batches, 0 files\n")
     logs[1].write_bytes(kept)
     status, told = lands("--retry", logs[1].parent)
@@ -172,3 +179,91 @@ def test_a_retry_finds_the_logs_where_they_were(
     status, told = lands("--retry")
     assert status == 2 and "no rows wait: nothing can be landed again" in told
     assert "no file is named" in lands()[1]
+
+
+# ---- XA transactions whose XA COMMIT lands without the log that prepared them ------------------
+
+
+def committed_later(cell: str, scenario: str, folder: Path) -> tuple[list[Path], dict[str, Any]]:
+    """Logs of which the second commits an XA transaction of the first, and may roll others back;
+    and what lands of all of them."""
+    (folder / "logs").mkdir()
+    binlogs = golden.case(cell, scenario).binlogs
+    logs = [Path(shutil.copy(log, folder / "logs")) for log in binlogs]
+    land(logs, folder / "whole", name="s")
+    return logs, landed(folder / "whole")
+
+
+def states(lake: Path) -> list[Any]:
+    found = [Landing(lake).state(table) for table in Landing(lake).tables()]
+    return [([row["values"] for row in s.rows.to_pylist()], s.determined) for s in found]
+
+
+@pytest.mark.parametrize(
+    ("cell", "scenario", "grown"),
+    [
+        ("8.0-row-full", "transactions", False),
+        ("8.0-row-no-gtid", "transactions", True),
+        ("8.0-row-durable", "restarts", False),
+    ],
+)
+def test_a_log_that_prepared_them_is_read_where_it_was(
+    cell: str, scenario: str, grown: bool, tmp_path: Path
+) -> None:
+    """Also if it has grown since, by the event that ends it."""
+    logs, whole = committed_later(cell, scenario, tmp_path)
+    data, lake = logs[0].read_bytes(), tmp_path / "lake"
+    if grown:
+        logs[0].write_bytes(data[: [*places(data)][-1]])
+    land(logs[0], lake, name="s")
+    logs[0].write_bytes(data)
+    for log in logs[1:]:
+        assert not land(log, lake, name="s").lost
+    assert landed(lake) == whole
+    assert land(logs, lake, name="s").batches == 0
+
+
+@pytest.mark.parametrize(
+    ("cell", "scenario", "how", "back"),
+    [
+        ("8.0-row-no-gtid", "transactions", "gone", "--retry"),
+        ("8.0-row-full", "transactions", "another", "named elsewhere"),
+        ("8.0-row-durable", "restarts", "cut", "with all others"),
+    ],
+)
+def test_their_changes_are_lost_until_the_log_is_back(
+    cell: str, scenario: str, how: str, back: str, tmp_path: Path, capsys: Any
+) -> None:
+    logs, whole = committed_later(cell, scenario, tmp_path)
+    first, lake, data = logs[0], tmp_path / "lake", logs[0].read_bytes()
+    land(first, lake, name="s")
+    end = str(first), Landing(lake).transactions().to_pylist()[-1]["pos"]
+    before = {name: len(findings(lake, name)) for name in Landing(lake).tables()}
+    first.unlink()
+    if how != "gone":
+        first.write_bytes(logs[1].read_bytes() if how == "another" else data[:700])
+    lost = land(logs[1], lake, name="s").lost
+    assert lost and {(one.file, one.lost) for one in lost} == {(str(first), True)}
+    assert land(logs[1], lake, name="s").lost == []  # it is said once
+    assert status(lake)["waiting"]["table"].to_pylist() == [one.table for one in lost]
+    for one in lost:
+        (gap,) = [f for f in findings(lake, one.table) if "are lost" in f["meaning"]]
+        assert gap["file"] == str(logs[1]) and not Landing(lake).state(one.table).determined
+        then = Landing(lake).state(one.table, at=end).findings.to_pylist()
+        assert len([f for f in then if f["finding"] == "gap"]) == before[one.table]
+    if back == "--retry":
+        assert run(["land", str(logs[1]), "--retry", "--out", str(lake), "--name=s"]) == 1
+        assert f"are lost: their log, {first} from" in capsys.readouterr().err
+    first.write_bytes(data)
+    if back == "--retry":
+        assert run(["land", "--retry", "--out", str(lake), "--name=s"]) == 0
+    else:
+        folder = Path(shutil.copytree(first.parent, tmp_path / "other"))
+        named = folder / first.name if back == "named elsewhere" else folder
+        assert not land(named, lake, name="s").lost
+    for log in logs[2:]:
+        land(log, lake, name="s")
+    assert not status(lake)["waiting"].num_rows
+    assert without_places(landed(lake)) == without_places(whole)
+    assert states(lake) == states(tmp_path / "whole")
+    assert land(logs, lake, name="s").batches == 0

@@ -116,23 +116,18 @@ def command(
         why = one.reason or ", ".join(sorted({f["finding"] for f in one.findings}))
         problem = "has no current state" if one.how == "refused" else "is not determined"
         complain(f"{one.table} {problem}: {why}")
-    for gtid in arrived.missing:
-        complain(f"the changes of {gtid}, prepared in a log that is gone, cannot land")
     for file, reason in arrived.updated.left.items():
         complain(f"{file} is not in the ledger: {reason}")
     for file, damage in arrived.updated.damaged.items():
         complain(f"{file} is damaged at {damage}")
-    failed = arrived.missing or arrived.updated.left or arrived.updated.damaged or doubtful
+    failed = arrived.updated.left or arrived.updated.damaged or doubtful
     return FINDINGS if failed or arrived.waiting or arrived.lost else WELL
 
 
 def _lost(one: Waiting) -> str:
     """What is lost of a table in one log."""
     place = f"{one.file} from {one.first_pos} to {one.last_pos}"
-    return (
-        f"{one.rows} changes of {one.table} that waited are lost: their log, {place}, is gone. "
-        f"{one.remedy}"
-    )
+    return f"{one.rows} changes of {one.table} are lost: their log, {place}, is gone. {one.remedy}"
 
 
 def _waiting(found: Iterable[Waiting]) -> Iterator[str]:

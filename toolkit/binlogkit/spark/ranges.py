@@ -6,7 +6,7 @@ Spark is not in here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
@@ -40,9 +40,14 @@ class Ranges:
         for position in joined.positions:
             self._positions.setdefault(position.part, []).append(position)
 
-    def changelog(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[Split]:
-        """The splits with the changes that ranges commit, wherever those were prepared."""
+    def changelog(
+        self, ranges: Mapping[int, tuple[int, int]], only: Container[int] | None = None
+    ) -> Iterator[Split]:
+        """The splits with the changes that ranges commit, wherever those were prepared; ``only``:
+        in these parts."""
         for i, part in enumerate(self._parts):
+            if only is not None and i not in only:
+                continue
             if self._is_there(i) and part.head is not None:
                 yield from self._changes_of(i, ranges)
 
@@ -78,6 +83,13 @@ class Ranges:
 
     def missing(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[str]:
         """XA transactions that ranges commit and whose logs are gone, by GTID or id."""
+        for i, number in self._apart(ranges):
+            table = self._parts[i].ledger["transactions"].slice(number, 1)
+            row = table.select(["gtid", "xa"]).to_pylist()[0]
+            yield row["gtid"] or row["xa"]
+
+    def _apart(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """The same, by the part that prepared each, and its number in there."""
         for i, part in enumerate(self._parts):
             if self._is_there(i):
                 continue
@@ -85,9 +97,7 @@ class Ranges:
             numbers = range(base, base + part.transactions)
             for number, one in self._outcomes.moved(i, base, numbers).items():
                 if one.part in ranges and one.number in range(*ranges[one.part]):
-                    table = part.ledger["transactions"].slice(number - base, 1)
-                    row = table.select(["gtid", "xa"]).to_pylist()[0]
-                    yield row["gtid"] or row["xa"]
+                    yield i, number - base
 
     def _came_first(self, _: Moved) -> bool:
         """Whether a commit was read in an earlier range than what it commits."""

@@ -143,7 +143,9 @@ def land_on(
         return index_logs(spark, log.carriers, ledger, storage, queries=queries)
 
     def lands() -> Arrived:
-        return land_logs(log, folder, terms, run=run, updated=updated, reached=reached, **sizes)
+        return land_logs(
+            log, folder, terms, run=run, updated=updated, storage=storage, reached=reached, **sizes
+        )  # fmt: skip
 
     folder.check_local(landing=True)
     # To the end, so that no row is erased that is about to be written.

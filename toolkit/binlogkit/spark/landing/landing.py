@@ -18,13 +18,15 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from binlogkit.errors import InputError, SchemaError, WriteError
+from binlogkit.errors import BinlogKitError, InputError, SchemaError, WriteError
 from binlogkit.log import Log
-from binlogkit.log.index import Joined, Updated
+from binlogkit.log.index import Index, Joined, Part, Updated
 from binlogkit.log.index.batches import mark_of, write_whole
 from binlogkit.log.index.stamps import absolute, place_of
 from binlogkit.rows.filters import Filters
+from binlogkit.sources.carriers import resolve
 from binlogkit.sources.carriers.carrier import reason_of
+from binlogkit.sources.carriers.storage import NO_OPTIONS, StorageOptions
 from binlogkit.spark.landing.compaction import Compacted
 from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import Journal, read_waiting
@@ -37,7 +39,7 @@ from binlogkit.spark.landing.shape import (
     landed_schema,
     types_of,
 )
-from binlogkit.spark.landing.spans import Landed, Span, Spans
+from binlogkit.spark.landing.spans import Landed, Span, Spans, begins
 from binlogkit.spark.landing.summary import Summaries, Summary
 from binlogkit.spark.landing.tables import land_files, opened
 from binlogkit.spark.landing.terms import Terms, said_of
@@ -64,11 +66,10 @@ class Arrived:
     """The result of a landing.
 
     ``batches``: how many; ``rows``: by table; ``files``: Parquet files; ``spans``: of logs;
-    ``missing``: the GTIDs or ids of committed XA transactions whose logs are gone; ``updated``: the
-    result of the ledger's update; ``waiting``: the rows that wait, of this and earlier landings;
-    ``lost``: those that this landing found lost, since their logs are gone; ``changed``: what a
-    change of terms means, in sentences; ``current``, ``compacted``: the results for current-state
-    tables and small files, if requested.
+    ``updated``: the result of the ledger's update; ``waiting``: the rows that wait, of this and
+    earlier landings; ``lost``: those that this landing found lost, since their logs are gone;
+    ``changed``: what a change of terms means, in sentences; ``current``, ``compacted``: the results
+    for current-state tables and small files, if requested.
     """
 
     updated: Updated
@@ -76,7 +77,6 @@ class Arrived:
     rows: dict[str, int] = field(default_factory=dict)
     files: int = 0
     spans: list[Span] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
     lost: list[Waiting] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -91,13 +91,15 @@ def land_logs(
     *,
     run: Run,
     updated: Callable[[Path], Updated],
+    storage: StorageOptions = NO_OPTIONS,
     reached: Callable[[int, int], None] = lambda _done, _all: None,
     batch_bytes: int = BATCH_BYTES,
     task_bytes: int = TASK_BYTES,
     file_bytes: int = FILE_BYTES,
 ) -> Arrived:
     """Land what has not landed of a log; ``run``: runs tasks; ``updated``: updates the ledger in a
-    folder; ``reached``: called with how many bytes of a batch's logs are done, and how many it has.
+    folder; ``storage``: what opens logs in a store that are not named; ``reached``: called with how
+    many bytes of a batch's logs are done, and how many it has.
 
     Errors: those of :func:`binlogkit.spark.land`.
     """
@@ -158,11 +160,25 @@ def land_logs(
                     spans.check(batch)
                 if not journal.begin(number, batch):  # another landing has begun it
                     continue
-            arrived.missing.extend(spans.left_out(batch))
-            tasks = list(tasks_of(spans.splits(batch), task_bytes))
-            written = _land(job, _watched(run, reached), tasks, journal, number, batch)
-            if batch[0].lost:
-                arrived.lost.extend(one for one in journal.held(number) or () if _is_of(one, batch))
+            lost, fresh = list[Waiting](), batch[0].again is None
+            splits: Iterable[Split] = ()
+            if batch[0].again is None:
+                besides = dict[str, str]()
+                for part in spans.apart(batch):
+                    besides |= _where_it_was(part, log, out.local / LEDGER, storage)
+                spans = Spans(parts, joined, landed, {**names, **besides})
+                lost, splits = _wanted(terms, spans.lost(batch)), spans.splits(batch)
+            elif not batch[0].lost:
+                origin = _origin(known, batch[0].again)
+                whole = [span for span in known if span.batch == origin]
+                then = Landed(span for span in known if span.batch < origin)
+                splits = Spans(parts, joined, then, names).splits(whole, batch)
+            tasks = list(tasks_of(splits, task_bytes))
+            written, held = _land(
+                job, _watched(run, reached), tasks, journal, number, batch, lost
+            )  # fmt: skip
+            now_lost = (one for one in held if one.lost and (fresh or _is_of(one, batch)))
+            arrived.lost.extend(now_lost)
             journal.finish(number, written)
             batches += 1
             for one in written:
@@ -174,6 +190,21 @@ def land_logs(
 def _wanted(terms: Terms, waiting: Iterable[Waiting]) -> list[Waiting]:
     """The waiting rows of tables that still land."""
     return [one for one in waiting if terms.wanted.wants_table(*landed_name(one.table))]
+
+
+def _where_it_was(part: Part, log: Log, ledger: Path, storage: StorageOptions) -> dict[str, str]:
+    """The locations of a log that is not named, by name, if it is where it was when it was read;
+    it may have grown."""
+    keys = log.carriers[0].keys
+    try:
+        found = [one for name in part.names for one in resolve(name, keys, storage)]
+        now = [*Index(ledger).parts(found, log.options, ["transactions"])]
+    except BinlogKitError:  # it is gone, or what is there is no log
+        return {}
+    if len(now) != 1 or len(found) != len(part.names) or not begins(now[0], part):
+        return {}
+    places = (absolute(one.location or one.name) for one in found)
+    return dict(zip(part.names, places, strict=True))
 
 
 class _Complete:
@@ -235,9 +266,8 @@ def _ready(
         own = [one for one in own if not one.lost or spans.part_of(one.log) is not None]
         stay = {one.table for one in own if not lands(one)}
         tables = tuple(sorted({one.table for one in own} - stay))
-        logs = {one.log for one in own if one.table in tables}
-        found = [span for span in known if span.batch == batch and span.log in logs]
-        if tables and all(map(spans.is_there, found)):
+        found = _spans_of(known, [one for one in own if one.table in tables])
+        if found and all(map(spans.is_there, found)):
             tried.update(replace(one, batch=0) for one in own)
             return [replace(span, again=batch, tables=tables, lost=False) for span in found]
     return []
@@ -252,9 +282,28 @@ def _gone(known: Sequence[Span], waiting: Sequence[Waiting], spans: Spans) -> li
     ]  # fmt: skip
     batch = min((one.batch for one in gone), default=0)
     own = [one for one in gone if one.batch == batch]
-    tables, logs = tuple(sorted({one.table for one in own})), {one.log for one in own}
-    found = [span for span in known if span.batch == batch and span.log in logs]
+    tables, found = tuple(sorted({one.table for one in own})), _spans_of(known, own)
     return [replace(span, again=batch, tables=tables, lost=True) for span in found]
+
+
+def _spans_of(known: Sequence[Span], rows: Iterable[Waiting]) -> list[Span]:
+    """The spans of waiting rows: those of their batch, or, if an XA transaction has them that this
+    batch commits, those with which the log landed that prepared it."""
+    found = set[Span]()
+    for one in rows:
+        origin = _origin(known, one.batch)
+        own = (s for s in known if s.again is None and s.log == one.log and one.first_pos < s.stop)
+        found |= {*sorted(own, key=lambda s: (s.batch != origin, s.stop))[:1]}
+    return [span for span in known if span in found]
+
+
+def _origin(known: Iterable[Span], batch: int) -> int:
+    """The batch with whose spans rows came that wait with a batch: rows that still waited when
+    others of theirs landed wait with the batch of these."""
+    before = {span.batch: span.again for span in known if span.again is not None}
+    while batch in before:
+        batch = before[batch]
+    return batch
 
 
 def _is_of(one: Waiting, spans: Iterable[Span]) -> bool:
@@ -269,9 +318,11 @@ def _land(
     journal: Journal,
     number: int,
     batch: Sequence[Span],
-) -> list[WrittenFile]:
-    """Write a batch and commit it, table by table."""
-    out, stay, span = job.out, list[Waiting](), batch[0]
+    lost: Sequence[Waiting],
+) -> tuple[list[WrittenFile], list[Waiting]]:
+    """Write a batch and commit it, table by table; its files, and its rows that wait or are
+    ``lost``."""
+    out, stay, span = job.out, list(lost), batch[0]
     if span.again is not None:
         before = journal.held(span.again) or []
         again = [one for one in before if _is_of(one, batch)]
@@ -283,17 +334,21 @@ def _land(
         done = list(run(replace(job, held=tuple(held or ())), tasks))
         waiting = [one for each in done for one in each.waiting]
         written = [one for each in done for one in each.files]
-        if held is not None and waiting:
-            _drop(out, written)
-            text = "could land when its batch was begun, and cannot now"
-            raise InputError(waiting[0].file, f"{waiting[0].table} {text}: {waiting[0].reason}")
-        if held is not None or journal.hold(number, [*stay, *waiting]):
+        if held is not None:
+            known = {(one.table, one.log, one.first_pos) for one in held}
+            waiting += [o for o in lost if (o.table, o.log, o.first_pos) not in known]
+            if waiting:
+                _drop(out, written)
+                text = "could land when its batch was begun, and cannot now"
+                raise InputError(waiting[0].file, f"{waiting[0].table} {text}: {waiting[0].reason}")
+            break
+        if journal.hold(number, held := [*stay, *waiting]):
             break
         _drop(out, written)  # another landing was faster
     for folder, files in by_folder(written).items():
         if not land_files(out / folder, number, files):  # it is there already
             _drop(out, files)
-    return written
+    return written, held
 
 
 def _watched(run: Run, reached: Callable[[int, int], None]) -> Run:

@@ -23,7 +23,7 @@ from binlogkit.constants import MERGE, TableId
 from binlogkit.errors import InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.arrays import one_array
-from binlogkit.log.index import Index, Joined
+from binlogkit.log.index import Index, Joined, Part
 from binlogkit.log.index.transactions import Concerned, joined_changes, narrow_transactions
 from binlogkit.log.states.history import History, Merged, TableFacts
 from binlogkit.log.states.reading import Source, among_events
@@ -41,10 +41,10 @@ from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.numbering import AFTER, BEFORE, SHIFT, Numbering, cuts_of, of_files
 from binlogkit.spark.landing.shape import folder_of, landed_name
-from binlogkit.spark.landing.spans import Landed, Spans
+from binlogkit.spark.landing.spans import Landed, Spans, begins
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import all_masks, left_out
-from binlogkit.spark.landing.waiting import Waiting
+from binlogkit.spark.landing.waiting import LogId, Waiting
 from binlogkit.spark.masks import Masks, read_masks
 from binlogkit.spark.renames import follow, happened
 from binlogkit.spark.splits.commits import file_number
@@ -97,8 +97,19 @@ class Ledger(Source):
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The number of each log."""
-        return {name: i for i, name in enumerate(self.files)}
+        """The number of each log; a copy, from which rows landed that were lost, has that of the
+        log."""
+        found, logs = dict[str, int](), dict[LogId, Part]()
+        for part in self.parts:
+            alike = None
+            if part.head is not None:
+                own = part.head.server_id, part.head.begun, file_number(part.names[-1])
+                alike = logs.setdefault(own, part)
+            if alike is None or alike is part or not (begins(alike, part) or begins(part, alike)):
+                alike = part
+            for name, known in zip(part.names, alike.names, strict=False):
+                found[name] = found.get(known, len(found))
+        return found
 
     @cached_property
     def transactions(self) -> pa.Table:
@@ -378,12 +389,22 @@ class Ledger(Source):
         return sorted((self.numbers.get(b.file, 0), b.pos) for b in boundaries if b.empties)
 
     def _lost(self) -> Iterator[Gap]:
-        """The rows that waited and whose logs are gone."""
+        """The rows that could not land before their logs were gone, where they were committed."""
         for one in self.waiting:
             if one.lost:
                 table = ".".join(landed_name(one.table))
                 text = f"{one.rows} changes of {table} are lost: their log was gone"
-                yield Gap("lost", self._name(one), one.first_pos, 0, frozenset([table]), text)
+                place = self._committed(self._name(one), one.first_pos)
+                yield Gap("lost", *place, 0, frozenset([table]), text)
+
+    def _committed(self, file: str, pos: int) -> tuple[str, int]:
+        """Where the transaction was committed that has a place: elsewhere, if it is one of XA."""
+        rows = self.transactions
+        rows = rows.filter(pc.and_(pc.equal(rows["file"], file), rows["resolved_pos"].is_valid()))
+        for row in rows.select(["pos", "end_pos", "resolved_file", "resolved_pos"]).to_pylist():
+            if row["pos"] <= pos < row["end_pos"]:
+                return row["resolved_file"], row["resolved_pos"]
+        return file, pos
 
     def _name(self, one: Waiting) -> str:
         """The log of waiting rows, as the ledger names it."""

@@ -20,7 +20,7 @@ def parts_beside(
     Purged logs still contribute table definitions, prepared transactions and what became of those,
     unless they are there in another place. Each stands before the later logs of its server.
     """
-    tables = ["transactions"]
+    tables = ["transactions", "changes"]
     gone = index.besides(log.carriers, tables, later=True, apart=apart)
     there = [*index.parts(carriers, log.options, tables, later=True)]
     known = [part for part in gone if part.head is not None]

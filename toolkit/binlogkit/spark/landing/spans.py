@@ -13,13 +13,15 @@ from functools import cached_property
 from pathlib import PurePath
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.errors import InputError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.index import Joined, Part
 from binlogkit.log.index.extent import mark_of
+from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.gtid_ledger import GtidLedger
-from binlogkit.spark.landing.waiting import LogId
+from binlogkit.spark.landing.waiting import PREPARED, LogId, Waiting
 from binlogkit.spark.ranges import Ranges
 from binlogkit.spark.splits.commits import file_number
 from binlogkit.spark.splits.outcomes import Moved
@@ -147,9 +149,9 @@ class Spans(Ranges):
     ) -> None:
         super().__init__(parts, joined, names)
         self._landed = landed
-        self._by_head: dict[tuple[int, int], list[int]] = {}
-        for i, part in enumerate(parts):
-            if part.head is not None and self._is_there(i):
+        self._by_head: dict[tuple[int, int], list[int]] = {}  # those that are there come first
+        for i, part in sorted(enumerate(parts), key=lambda one: not self._is_there(one[0])):
+            if part.head is not None:
                 self._by_head.setdefault((part.head.server_id, part.head.begun), []).append(i)
 
     def fresh(self) -> Iterator[Span]:
@@ -242,20 +244,45 @@ class Spans(Ranges):
 
     # ---- splits -------------------------------------------------------------------------------
 
-    def splits(self, batch: Sequence[Span]) -> Iterator[Split]:
-        """The splits for the spans of a batch. InputError: their logs are gone."""
+    def splits(self, batch: Sequence[Span], again: Sequence[Span] = ()) -> Iterator[Split]:
+        """The splits for the spans of a batch; ``again``: only those of their logs, of which rows
+        waited. InputError: logs are gone."""
+        if again:
+            only = {self._part_of(span) for span in again}
+            ranges = {self._part_of(s, gone=True): (s.first, s.end) for s in batch}
+            return self.changelog(ranges, only)
         return self.changelog(self._ranges(batch))
 
-    def left_out(self, batch: Sequence[Span]) -> Iterator[str]:
-        """XA transactions that a batch commits and whose logs are gone, by GTID or id."""
-        return self.missing(self._ranges(batch))
+    def apart(self, batch: Sequence[Span]) -> list[Part]:
+        """The logs that are not there and prepared XA transactions that a batch commits."""
+        found = dict.fromkeys(i for i, _ in self._apart(self._ranges(batch)))
+        return [self._parts[i] for i in found]
+
+    def lost(self, batch: Sequence[Span]) -> Iterator[Waiting]:
+        """The changes that a batch commits and logs prepared that are gone; if such a log has not
+        landed, they land with it."""
+        for i, number in self._apart(self._ranges(batch)):
+            part = self._parts[i]
+            assert part.head is not None
+            if number >= max((span.end for span in self._landed.of(part)), default=0):
+                continue
+            [row] = part.ledger["transactions"].slice(number, 1).to_pylist()
+            changes = part.ledger["changes"]
+            own = changes.filter(pc.equal(changes["tx"], row["tx"]))
+            counts = own.group_by(["db", "table"], use_threads=False).aggregate([("rows", "sum")])
+            for one in counts.to_pylist():
+                yield Waiting(
+                    0, written_table_name(one["db"], one["table"]), part.names[-1],
+                    part.head.server_id, part.head.begun, row["pos"], row["end_pos"] - 1,
+                    one["rows_sum"], PREPARED, lost=True,
+                )  # fmt: skip
 
     def _ranges(self, batch: Sequence[Span]) -> dict[int, tuple[int, int]]:
         return {self._part_of(s): (s.first, s.end) for s in batch if not s.lost}
 
     def part_of(self, log: LogId) -> int | None:
         """The number of a log that is there under a name of the same number, None if it is not."""
-        alike = self._by_head.get(log[:2], ())
+        alike = filter(self._is_there, self._by_head.get(log[:2], ()))
         found = (i for i in alike if file_number(self._parts[i].names[-1]) == log[2])
         return next(found, None)
 
@@ -267,8 +294,10 @@ class Spans(Ranges):
             return False
         return True
 
-    def _part_of(self, span: Span) -> int:
-        alike = self._by_head.get((span.server_id, span.begun), ())
+    def _part_of(self, span: Span, *, gone: bool = False) -> int:
+        """``gone``: also of a log that is not there."""
+        known = self._by_head.get((span.server_id, span.begun), ())
+        alike = [i for i in known if gone or self._is_there(i)]
         for same in (_is_whole, is_of):  # the first one needs no ledger
             for i in alike:
                 if same(self._parts[i], span):

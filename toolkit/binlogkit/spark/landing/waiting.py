@@ -2,7 +2,8 @@
 
 A table waits where the names of its columns are not known, or a masked column is not found among
 them. Its rows land with a later batch, once that is settled. If their log is gone by then, they are
-lost: the table continues without them, with a gap, and they land if the log is named again.
+lost: the table continues without them, with a gap, and they land if the log is named again. So are
+the rows of an XA transaction whose XA COMMIT lands when the log that prepared it is gone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from binlogkit.spark.splits.commits import file_number
 
 #: Why rows wait.
 NAMES = "the names of its columns are not known"
+PREPARED = "an XA transaction has them, and was committed by a later log"
 _WAITS = (
     "They land once their logs are named, or with --retry, after the logs that are missing before "
     "them, or an earlier one that has the table's CREATE TABLE, have landed, or with --schema or "
