@@ -275,6 +275,28 @@ def test_a_landing_that_fails_behind_others_keeps_the_ledger(step: str, tmp_path
     assert before <= Index(tmp_path / "ledger").known.keys()
 
 
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(
+    "refused", [{"tables": ["bank.account", "bank.acount"]}, {"masks": ["bank.acount.owner=drop"]}]
+)
+def test_a_landing_that_is_refused_leaves_everything_as_it_was(
+    first: bool, refused: Any, tmp_path: Path
+) -> None:
+    """A state, its current rows, and landings of other logs."""
+    if not first:
+        land_logs.land(None, FIRST, tmp_path, current=True)
+    named = SECOND if first else BOTH
+    with pytest.raises(UsageError, match=r"no log has a table|is for no table"):
+        land_logs.land(None, named, tmp_path, change_terms=True, current=True, **refused)
+    again = land_logs.land(None, FIRST, tmp_path, current=True)
+    assert again.batches == first and {one.determined for one in again.current} == {True}
+    assert Landing(tmp_path).state("bank.account").determined
+    assert {Path(name).name for name in Landing(tmp_path).ledger.files} == {FIRST.name}
+    assert land_logs.land(None, BOTH, tmp_path).batches == 1
+    land(BOTH, tmp_path / "whole")
+    assert landed(tmp_path) == landed(tmp_path / "whole")
+
+
 def statements(out: Path) -> str:
     """Those that the ledger's files hold."""
     tables = [pq.read_table(path) for path in out.glob("ledger/transactions/*.parquet*")]

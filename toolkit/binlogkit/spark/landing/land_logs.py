@@ -10,11 +10,12 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.errors import BinlogKitError
+from binlogkit.errors import BinlogKitError, UsageError
 from binlogkit.frames.share_decoding import thread_count
 from binlogkit.log import Log, open_log
 from binlogkit.log.index import Index, Updated
 from binlogkit.log.index.stamps import absolute
+from binlogkit.log.index.stamps import place_of as log_place
 from binlogkit.rows.transactions import Outcome
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.storage import StorageOptions
@@ -48,6 +49,7 @@ from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.landing.views import VIEWS, write_views
 from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, write
 from binlogkit.spark.masks import parse_masks
+from binlogkit.spark.splits.commits import file_number
 from binlogkit.spark.splits.plan import Split
 from binlogkit.spark.workers import own_interpreter
 
@@ -149,7 +151,7 @@ def land_on(
 
     folder.check_local(landing=True)
     # To the end, so that no row is erased that is about to be written.
-    with _forgetting(folder, terms), under_way(folder, terms=terms.text):
+    with _forgetting(log, folder, terms), under_way(folder, terms=terms.text):
         arrived, now = lands(), None
         if retry:
             waiting = read_waiting(folder, read_journal(folder)[2])
@@ -189,16 +191,36 @@ def _landed_whole(out: LandingPath) -> set[str]:
 
 
 @contextmanager
-def _forgetting(out: LandingPath, terms: Terms) -> Iterator[None]:
+def _forgetting(log: Log, out: LandingPath, terms: Terms) -> Iterator[None]:
     """If a landing without masks fails before anything lands, its ledger is forgotten: it has
-    statements, with values that the next attempt may mask. Not while another one is under way."""
+    statements, with values that the next attempt may mask. If one is refused, as by a mistyped
+    table, its logs are of which nothing began to land: else there would be no state until they do.
+    Not while another one is under way."""
     try:
         yield
-    except BaseException:
+    except BaseException as error:
         with suppress(BinlogKitError), under_way(out, alone=True):
+            index = Index(out.local / LEDGER)
             if not terms.masks.masks and not last_begun(out):
-                Index(out.local / LEDGER).clear()
+                index.clear()
+            elif isinstance(error, UsageError):
+                index.commit({}, _not_begun(log, out, index))
         raise
+
+
+def _not_begun(log: Log, out: LandingPath, index: Index) -> set[str]:
+    """The places of logs that are in the ledger, have transactions, and did not begin to land."""
+    spans = read_journal(out)[2] if last_begun(out) else []
+    begun, places = {span.log for span in spans}, set(map(log_place, log.carriers))
+    stamps = {part: of for parts in index.known.values() for part, of in parts.items()}
+    found = set[str]()
+    columns = ["part", "server_id", "begun", "ended_transactions"]
+    for one in index.table("logs", columns=columns).to_pylist():
+        own = [stamp.place for stamp in stamps[one["part"]]]
+        log_id = one["server_id"], one["begun"], file_number(own[-1])
+        if one["ended_transactions"] and log_id not in begun:
+            found.update(own)
+    return found & places
 
 
 def check(out: LandingPath, terms: Terms) -> None:
