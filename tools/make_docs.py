@@ -156,6 +156,7 @@ _RECORDS: dict[str, Fields] = {
     "landed": ledger.LANDED,
     "terms": ledger.TERMS,
     "waiting": ledger.WAITING,
+    "given": ledger.GIVEN,
     "expired": ledger.EXPIRED,
     "erasures": ledger.ERASURES,
     **{f"status_{name}": declared for name, declared in ledger.STATUS.items()},

@@ -22,7 +22,8 @@ run_here = in_threads(2)
 
 def land(source: Any, out: Path | LandingPath, terms: Terms | None = None, **sizes: Any) -> Arrived:
     """Land logs, each task and transaction of the index in this process."""
-    options = {name: sizes.pop(name) for name in ("on_damage", "name", "suppose") if name in sizes}
+    names = ("on_damage", "name", "suppose", "schema")
+    options = {name: sizes.pop(name) for name in names if name in sizes}
     log, terms = open_log(source, **options), terms or Terms()
     return land_logs(
         log, place_of(out), terms, run=sizes.pop("run", run_here),

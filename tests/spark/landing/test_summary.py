@@ -50,7 +50,7 @@ def counts(out: Path, logs: Sequence[Path]) -> tuple[int, int] | None:
     count."""
     table = opened(place_of(out) / "landings")
     assert table is not None
-    found = Summaries(out / "ledger", open_log(logs), str(table.metadata().id)).read()
+    found = Summaries(out / "ledger", open_log(logs), str(table.metadata().id), []).read()
     return None if found is None else (len(found[0].keys), len(found[1]))
 
 

@@ -47,7 +47,8 @@ class TableHistory:
     ``schemas``: every version of each table met so far; ``problems``: what does not fit together;
     ``texts``: how many statements changed rows of a table without row events, and where the first
     is, by table and kind; ``generation``: grows with each change of what tables are; ``catalog``:
-    what SQL says, and ``tracked`` of which tables the log's own.
+    what SQL says, and ``tracked`` of which tables the log's own; ``given``: the definitions that
+    :meth:`give` brought of other tables.
     """
 
     def __init__(self, options: ReadOptions) -> None:
@@ -56,6 +57,7 @@ class TableHistory:
         self.problems: list[Problem] = []
         self.texts: dict[Text, tuple[int, str]] = {}
         self.generation = 0
+        self.given: dict[TableId, TableDefinition] = {}
         self.catalog = options.catalog.copy() if options.catalog else Catalog()
         self.tracked: set[tuple[str | None, str | None]] = set()
         self._interned: dict[object, TableSchema] = {}
@@ -69,13 +71,35 @@ class TableHistory:
         self._interned.clear()
 
     def lose(self, reason: str) -> None:
-        """Something is missing here: what statements said of tables may not hold any more, unless
-        it is accepted."""
+        """Something is missing here: what was said of tables before may not hold any more, unless
+        it is accepted, or given for all logs."""
+        kept = self._options.catalog is not None
         for table in self.catalog.tables():
             name = table.db, table.table
             accepted = f"definition:{table.db}.{table.table}" in self._options.supposed
-            if name in self.tracked and not accepted:
+            if not (accepted or (kept and name not in self.tracked)):
                 self.catalog.lose(name, reason)
+        self._interned.clear()
+        self.generation += 1
+
+    def give(self, given: Catalog, *, anew: bool) -> None:
+        """Take definitions that hold from here on for tables of which statements do not say what
+        they are; ``anew``: of none do they, since logs are missing right before."""
+        catalog, folded = self.catalog, self.catalog.folded
+        if given.folded and not folded:
+            catalog.fold_names()
+            catalog.fold = given.fold
+            self._fold_since(folded)
+        for db, default in given.databases.items():
+            catalog.databases.setdefault(catalog.compared(db), default)
+        for name in given.names():
+            own = catalog.compared(name[0]), catalog.compared(name[1])
+            told = own in self.tracked
+            if anew or not told or catalog.is_unknown(*own):
+                catalog.take(given, name)
+                self.tracked.discard(own)
+                if not told and (definition := catalog.table(*own)) is not None:
+                    self.given[own] = definition
         self._interned.clear()
         self.generation += 1
 

@@ -31,6 +31,7 @@ LANDING = fields_of("landing")
 LANDED = fields_of("landed")
 TERMS = fields_of("terms")
 WAITING = fields_of("waiting")
+GIVEN = fields_of("given")
 EXPIRED = fields_of("expired")
 ERASURES = fields_of("erasures")
 #: Where a landing stands (spark/landing/standing.py), by section.

@@ -16,7 +16,9 @@ from binlogkit.events.format_description import FormatDescription, StartV3
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.reader import FORMATS, EventParser
 from binlogkit.events.table_map import TableMap
-from binlogkit.log.index.part import Body, Said
+from binlogkit.log.index.part import GIVEN, Body, Said
+from binlogkit.rows.ddl import Catalog
+from binlogkit.rows.ddl.catalog_text import catalog_of_text
 from binlogkit.sources.raw import EventHeader, RawEvent
 
 Record: TypeAlias = dict[str, Any]
@@ -38,7 +40,7 @@ def definition_record(said: Said) -> Record:
     }  # fmt: skip
     if isinstance(body, TableMap):
         record |= {"db": body.db, "table": body.table}
-    elif not isinstance(body, str):
+    elif not isinstance(body, (str, Catalog)):
         record |= {"db": body.schema, "statement": body.query}
     return record
 
@@ -65,7 +67,9 @@ class Bodies:
                 raw = RawEvent(
                     r["file"], r["pos"], header, r["body"], inner=r["inner"], version=r["version"]
                 )
-                known[key] = raw.body, _body(parser.parse(raw).body)
+                given = code == GIVEN
+                body = catalog_of_text(raw.body.decode()) if given else parser.parse(raw).body
+                known[key] = raw.body, _body(body)
             yield known[key]
 
 
@@ -76,7 +80,7 @@ def _raised(error: DamageError) -> None:
 def _body(body: object) -> Body:
     if isinstance(body, (FormatDescription, StartV3)):
         return body.server_version
-    assert isinstance(body, (Query, ExecuteLoadQuery, TableMap))
+    assert isinstance(body, (Query, ExecuteLoadQuery, TableMap, Catalog))
     return body
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from operator import attrgetter
 from typing import Any
 
@@ -139,7 +139,8 @@ class Joined:
     finer; ``reads``: whether logs are read from the positions; else each has one, without tables;
     ``happened``: what happened to tables, in log order, if ``happening``, also in repeated
     transactions; ``forgets``: what statements said of tables does not hold where logs are missing
-    after them; ``folded``: names are in small letters, as a server stores them; ``unnamed``: by
+    after them; ``given``: definitions that users gave with parts, of tables of which no statement
+    spoke before; ``folded``: names are in small letters, as a server stores them; ``unnamed``: by
     part, the tables that have columns whose names are not known there.
     """
 
@@ -176,7 +177,7 @@ class Joined:
         self.happened: list[Happened] | None = [] if happening else None
         self.undecodable, self.supposed = 0, dict[str, Supposition]()  # no row is decoded
         self.schemas, self.problems = self._tables.schemas, self._tables.problems
-        self.texts = self._tables.texts
+        self.texts, self.given = self._tables.texts, self._tables.given
         for i, part in enumerate(parts):
             self._join(i, part)
 
@@ -219,14 +220,14 @@ class Joined:
         for wrote in part.wrote:
             self._tables.note_text(wrote.action, wrote.db, wrote.table, wrote.file, wrote.pos)
         said = iter(self._statements(part))
-        following = next(said, None)
+        following, apply = next(said, None), partial(self._apply, broken=series.broken)
         for segment in segments:
             while following is not None and following.event < segment.events:
-                self._apply(i, following, part.names[-1])
+                apply(i, following, part.names[-1])
                 following = next(said, None)
             self._place(i, part, segment, source, seen)
         while following is not None:
-            self._apply(i, following, part.names[-1])
+            apply(i, following, part.names[-1])
             following = next(said, None)
         self._end(part, series)
 
@@ -285,8 +286,9 @@ class Joined:
             if self._options.on_damage == "stop" and part.damages:
                 self._stopped, self._stopped_at = part.damages[0], self.events + part.events
 
-    def _apply(self, i: int, said: Said | Wrote, file: str) -> None:
-        """Take what changes or shows table definitions."""
+    def _apply(self, i: int, said: Said | Wrote, file: str, *, broken: bool) -> None:
+        """Take what changes or shows table definitions; ``broken``: whether logs are missing
+        before this one."""
         tables = self._tables
         if isinstance(said, Wrote):
             catalog, name = tables.catalog, (said.db, said.table)
@@ -304,6 +306,9 @@ class Joined:
             if tables.catalog.server_version != body:
                 tables.generation += 1
             tables.catalog.server_version = body
+        elif isinstance(body, Catalog):
+            tables.give(body, anew=broken)
+            self._tables_mentioned = True
         elif isinstance(body, TableMap):
             with suppress(MalformedEventError):  # whoever reads the rows reports it
                 if not (schema := tables.schema(body, file, said.raw.pos)).named:

@@ -33,7 +33,8 @@ from binlogkit.frames.transactions import Transactions
 from binlogkit.log.index.extent import Extent, extent_of
 from binlogkit.log.index.segments import Segment, Segments
 from binlogkit.log.viewing import view
-from binlogkit.rows.ddl import StatementKind, TableChange
+from binlogkit.rows.ddl import Catalog, StatementKind, TableChange
+from binlogkit.rows.ddl.catalog_text import catalog_of_text
 from binlogkit.rows.filters import Filters
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision, Prepared
@@ -43,10 +44,13 @@ from binlogkit.rows.soundness import Alone, Gaps
 from binlogkit.rows.window import NEW_MAP, Stretch, Window
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.carrier import can_seek
-from binlogkit.sources.raw import RawEvent
+from binlogkit.sources.raw import EventHeader, RawEvent
 
-#: What changes or shows table definitions: a statement, a table map, a server's version.
-Body: TypeAlias = Query | ExecuteLoadQuery | TableMap | str
+#: What changes or shows table definitions: a statement, a table map, a server's version; or
+#: definitions that a user gave, which are no event.
+Body: TypeAlias = Query | ExecuteLoadQuery | TableMap | str | Catalog
+#: The type code of definitions that a user gave: no event in a log of version 4 has it.
+GIVEN = EventType.UNKNOWN_EVENT
 #: The default minimum size of a segment in bytes.
 SEGMENT = 8 << 20
 
@@ -60,6 +64,12 @@ class Said:
     raw: RawEvent
     body: Body
     tx: int | None = None
+
+    @classmethod
+    def given(cls, file: str, text: str) -> Said:
+        """Definitions that a user gave, by their text, for the tables before a log."""
+        raw = RawEvent(file, 0, EventHeader(0, GIVEN, 0, 0, 0, 0), text.encode())
+        return cls(-1, raw, catalog_of_text(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class TableStore:
         All of them where two names differ by capitals alone: that shows how names are compared.
         """
         twin = self.copy()
-        names = [*self._tables, *self._unknown]
+        names = self.names()
         if len({small_name(name) for name in names}) == len(names):
             for name in names:
                 if not wanted(name):
@@ -166,6 +166,20 @@ class TableStore:
     def tables(self) -> list[TableDefinition]:
         """Every known definition, by database and name."""
         return [self._definitions[key] for key in sorted(self._definitions)]
+
+    def names(self) -> list[TableId]:
+        """The tables of which something is known, or that are unknown."""
+        return [*self._tables, *self._unknown]
+
+    def take(self, other: TableStore, name: TableId) -> None:
+        """Know a table as another store does."""
+        known, reason, version = other.tracked(name), other.is_unknown(*name), self._version
+        if known is not None:
+            self._version = other._version
+            self.put(known)
+            self._version = version
+        elif reason is not None:
+            self.lose(self._key(name), reason)
 
     def is_unknown(self, db: str, table: str) -> str | None:
         """Why the schema of a table is not known from some statement on; None otherwise."""

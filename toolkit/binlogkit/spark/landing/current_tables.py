@@ -9,6 +9,7 @@ the rows as ``userMetadata``, so that a number counts once.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -384,10 +385,13 @@ class _New:
     def context(self) -> dict[str, Any]:
         """Facts that show later whether something else has changed."""
         masks = [mask.text for mask in self._ledger.masks.masks]
-        return {"gaps": self.gaps, "masks": masks}
+        names = lineage(self._ledger.boundaries, self._name)
+        given = sorted(repr(one) for n in names if (one := self._ledger.given.get(n)) is not None)
+        mark = hashlib.sha256("".join(given).encode()).hexdigest() if given else None
+        return {"gaps": self.gaps, "masks": masks, "given": mark}
 
     def alike(self, known: Mapping[str, Any]) -> bool:
-        """Whether the same gaps and masks are known."""
+        """Whether the same gaps, masks and given definitions are known."""
         return all(known.get(name) == value for name, value in self.context.items())
 
     def ordinary(self, known: Mapping[str, Any]) -> bool:

@@ -33,7 +33,8 @@ _GATE = "gate"
 _OURS = re.compile(r"([0-9a-f]{32})-[0-9a-f]{32}\.parquet$")  # parquet_name in writing.py
 _NAMES = re.compile(rb"[0-9a-f]{32}-[0-9a-f]{32}\.parquet")
 _PATTERNS = (
-    "landings", "landed", "terms", "waiting", "expired", "erasures", "tables/*/*", "current/*/*"
+    "landings", "landed", "terms", "waiting", "given", "expired", "erasures", "tables/*/*",
+    "current/*/*",
 )  # fmt: skip
 
 

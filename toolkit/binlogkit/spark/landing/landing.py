@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,12 +24,14 @@ from binlogkit.log import Log
 from binlogkit.log.index import Index, Joined, Part, Updated
 from binlogkit.log.index.batches import mark_of, write_whole
 from binlogkit.log.index.stamps import absolute, place_of
+from binlogkit.rows.ddl.catalog_text import catalog_text
 from binlogkit.rows.filters import Filters
 from binlogkit.sources.carriers import resolve
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.sources.carriers.storage import NO_OPTIONS, StorageOptions
 from binlogkit.spark.landing.compaction import Compacted
 from binlogkit.spark.landing.dead_files import under_way
+from binlogkit.spark.landing.given import keep_given, newly_given, read_given, with_given
 from binlogkit.spark.landing.journal import Journal, read_waiting
 from binlogkit.spark.landing.kept import KeptTable
 from binlogkit.spark.landing.landing_path import LandingPath
@@ -110,16 +113,29 @@ def land_logs(
         complete = _Complete(out.local / LEDGER, log, journal)
         if complete.noted and not indexed.left and journal.ended and journal.holds:
             return Arrived(indexed)
-        summaries = Summaries(out.local / LEDGER, log, journal.mark)
+        given, catalog = read_given(out), log.options.catalog
+        summaries = Summaries(out.local / LEDGER, log, journal.mark, given)
         plain = journal.ended and journal.holds and not read_waiting(out, journal.read()[2])
         summary, rest = (plain and summaries.read()) or (Summary(), summaries.parts())
         for part in rest:
             if part.unreadable is not None and log.options.on_damage == "stop":
                 raise part.unreadable
-        parts = [*summary.parts, *rest]
+        parts, options = [*summary.parts, *rest], replace(log.options, catalog=None)
         # By names that DDL tells and changes.
         named = bool(terms.tables or terms.exclude or terms.masks.masks)
-        joined = Joined(parts, log.options, size=task_bytes, happening=named, forgets=True)
+        join = partial(Joined, options=options, size=task_bytes, happening=named, forgets=True)
+        joined = join(parts)
+        if catalog is not None:
+            behind = [joined.unnamed.get(i, set()) for i in range(len(summary.parts))]
+            if any(terms.wanted.wants_table(*name) for names in behind for name in names):
+                summary, rest = Summary(), summaries.parts()
+                parts = rest
+            begun = {(span.server_id, span.begun) for span in journal.read()[2]}
+            new = newly_given(catalog, given, parts, join, named=log.files, landed=begun)
+            keep_given(out, mark, new)
+            summaries.given, rest = [*given, *new], [*with_given(rest, new)]
+            parts = [*summary.parts, *rest]
+            joined = join(parts)
         terms.check(joined)
         masks = follow(terms.masks, joined)
         generations = _generations(joined, terms.wanted, masks, out)
@@ -129,7 +145,7 @@ def land_logs(
         for part in summary.parts:  # it is none of the logs
             names.pop(part.names[0], None)
         asked = ScanOptions((), kind="changelog", on_damage=log.options.on_damage, **_opening(log))
-        scan = Scan(asked, replace(log.options, catalog=None), (log.files[0], log.files[-1]))
+        scan = Scan(asked, options, (log.files[0], log.files[-1]))
         job = Job(scan, out, mark, terms.wanted, masks, generations, file_bytes)
         arrived, batches, tried = Arrived(indexed), 0, set[Waiting]()
         if not journal.holds:
@@ -217,7 +233,9 @@ class _Complete:
     def __init__(self, ledger: Path, log: Log, journal: Journal) -> None:
         self._path = ledger / _COMPLETE
         logs = map(place_of, log.carriers)
-        facts = [mark_of(ledger), journal.mark, log.options.on_damage, *logs]
+        catalog = log.options.catalog
+        given = "" if catalog is None else catalog_text(catalog)
+        facts = [mark_of(ledger), journal.mark, log.options.on_damage, given, *logs]
         text = "\0".join(map(str, facts))
         self._now = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 

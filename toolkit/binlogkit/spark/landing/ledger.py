@@ -30,12 +30,13 @@ from binlogkit.log.states.reading import Source, among_events
 from binlogkit.rows.filters import Filters, written_table_name
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.resolve import key_of
-from binlogkit.rows.schema import TableSchema, small_name
+from binlogkit.rows.schema import TableDefinition, TableSchema, small_name
 from binlogkit.rows.soundness import FileFacts, Finding, Gap
 from binlogkit.rows.soundness.gaps import LAST
 from binlogkit.rows.transactions import Outcome
 from binlogkit.spark.landing.erased import erased_tables, logged_of
 from binlogkit.spark.landing.expired import expired_gaps, last_expired, read_expired
+from binlogkit.spark.landing.given import read_given, with_given
 from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiting
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.landing_path import LandingPath
@@ -66,7 +67,8 @@ class Ledger(Source):
         self.out = out
         out.check_local()
         self.last_expired = last_expired(out)
-        self.parts = Index(out.local / LEDGER).besides([], _TABLES, later=True)
+        parts = Index(out.local / LEDGER).besides([], _TABLES, later=True)
+        self.parts = [*with_given(parts, read_given(out))]
         reading = ReadOptions(on_damage="report")
         self.joined = Joined(self.parts, reading, reads=False, happening=True)
         if not self.parts:
@@ -81,7 +83,8 @@ class Ledger(Source):
         self.masks = follow(all_masks(self.terms), self.joined)
         self.waiting = read_waiting(self.out, spans)
         self.expired = read_expired(self.out)
-        self.given = {}
+        given = self.joined.given.items()
+        self.given = {name: _of_landed(one, partial(self._lands, name)) for name, one in given}
         self.concerned: Concerned | None = None
 
     @cached_property
@@ -186,7 +189,7 @@ class Ledger(Source):
             return boundary
 
         def lands(column: str) -> bool:
-            return not any(self.masks.masks_column(*one, column) for one in (name, boundary.name))
+            return self._lands(name, column) and self._lands(boundary.name, column)
 
         if altered is not None:
             altered = replace(
@@ -198,10 +201,12 @@ class Ledger(Source):
                 added={n: how for n, how in altered.added.items() if lands(n)},
             )
         definition, before = (
-            one and replace(one, columns=tuple(c for c in one.columns if lands(c.name)))
-            for one in (boundary.definition, boundary.before)
+            one and _of_landed(one, lands) for one in (boundary.definition, boundary.before)
         )
         return replace(boundary, alteration=altered, definition=definition, before=before)
+
+    def _lands(self, name: TableId, column: str) -> bool:
+        return not self.masks.masks_column(*name, column)
 
     def check(self) -> None:
         """InputError: a landing has not ended, or logs in the ledger have not landed."""
@@ -240,6 +245,12 @@ class Ledger(Source):
     def met(self) -> dict[TableId, list[TableSchema]]:
         """The versions of each table whose rows were met."""
         return self.joined.schemas
+
+    @property
+    def left(self) -> list[TableDefinition]:
+        """The tables as the logs left them, as far as statements say, or definitions given."""
+        sources = {one.source for one in self.joined.positions if one.source is not None}
+        return self.joined.series.definitions(sources)
 
     def one_history(self, sources: Iterable[str], what: str) -> None:
         """UsageError: ``what`` is in the logs of several servers that no GTID joins."""
@@ -451,3 +462,9 @@ class Ledger(Source):
     def _begun(self) -> Numbering:
         """Of the transactions alone."""
         return Numbering.of(self.numbers, self.transactions)
+
+
+def _of_landed(definition: TableDefinition, lands: Callable[[str], bool]) -> TableDefinition:
+    """A definition with the columns that land."""
+    columns = tuple(one for one in definition.columns if lands(one.name))
+    return replace(definition, columns=columns)

@@ -5,8 +5,8 @@ of their server: of each server it is one part (log/index/part.py), with the sta
 maps from which the tables follow as these logs left them, and the logs' GTIDs. What repeats itself,
 such as a table that is made and dropped each night, is in it once. It is kept beside the ledger,
 and follows from it: it counts while the ledger has all parts that it names, under the same names,
-of the same journal. If it does not count, or logs come that do not follow those that it stands for,
-all logs are joined anew, and so is the next summary.
+of the same journal, and the same definitions were given. If it does not count, or logs come that do
+not follow those that it stands for, all logs are joined anew, and so is the next summary.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -37,16 +37,18 @@ from binlogkit.log.index.extent import Extent
 from binlogkit.log.index.part import Said, Wrote
 from binlogkit.log.index.stamps import place_of
 from binlogkit.log.index.stored import read_gtids
+from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.schema import StatementTime
 from binlogkit.rows.series import AllSeries, Head, split_name
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.sources.carriers.carrier import reason_of
+from binlogkit.spark.landing.given import Given, with_given
 from binlogkit.spark.landing.parts import parts_beside
 from binlogkit.spark.landing.spans import Landed, Span
 
-_FILE, _FACTS, _VERSION = "summary.parquet", b"binlogkit:summary", 3
+_FILE, _FACTS, _VERSION = "summary.parquet", b"binlogkit:summary", 4
 _LEAST = 8  # logs for which a summary is written anew
 #: A server's logs: their folder, their stem, the server's id, the source's name if it has one.
 Group: TypeAlias = tuple[str, str, int, "str | None"]
@@ -64,17 +66,19 @@ class Summary:
 
 
 class Summaries:
-    """The summary beside a ledger, for a landing of some logs; ``mark``: the journal's."""
+    """The summary beside a ledger, for a landing of some logs; ``mark``: the journal's; ``given``:
+    the definitions that were given to the landing."""
 
-    def __init__(self, ledger: Path, log: Log, mark: str) -> None:
-        self._path, self._log = ledger / _FILE, log
+    def __init__(self, ledger: Path, log: Log, mark: str, given: Sequence[Given]) -> None:
+        self._path, self._log, self._mark, self.given = ledger / _FILE, log, mark, given
         self._index = Index(ledger)
-        # With definitions that are given, statements do something else.
-        self._cut = log.options.catalog is None
-        text = json.dumps([_VERSION, mark, log.options.source, self._cut])
-        self._stamp = hashlib.sha256(text.encode()).hexdigest()
         known = self._index.known.values()
         self._places = {key: [s.place for s in of] for parts in known for key, of in parts.items()}
+
+    @property
+    def _stamp(self) -> str:
+        facts = [_VERSION, self._mark, self._log.options.source, *map(astuple, self.given)]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def read(self) -> tuple[Summary, list[Part]] | None:
         """The summary, and the parts of the other logs in order, which follow it; None if it does
@@ -87,11 +91,13 @@ class Summaries:
         if not rest:
             return None
         parts = parts_beside(self._index, self._log, rest, found.keys)
+        parts = [*with_given(parts, self.given)]
         return None if grouped([*found.parts, *parts]) is None else (found, parts)
 
     def parts(self) -> list[Part]:
         """The parts of all logs in order."""
-        return parts_beside(self._index, self._log, self._log.carriers)
+        parts = parts_beside(self._index, self._log, self._log.carriers)
+        return [*with_given(parts, self.given)]
 
     def write(
         self, before: Summary, parts: Iterable[Part], spans: Sequence[Span], landed: Landed
@@ -110,7 +116,7 @@ class Summaries:
             chosen |= {keys[part.names[0]] for part in new}
             alone = source is None or source not in sources  # else others may share its tables
             sources.add(source)
-            made += [_united([*old, *new], cut=self._cut and alone)] if old or new else []
+            made += [_united([*old, *new], cut=alone)] if old or new else []
         if len(chosen) < _LEAST:
             return
         batch = max((span.batch for span in spans), default=0)
@@ -323,6 +329,9 @@ class _Walk:
             yield one.db, one.table
         elif isinstance(one.body, str):
             history.catalog.server_version = one.body
+        elif isinstance(one.body, Catalog):
+            history.give(one.body, anew=False)
+            yield one.raw.file, one.raw.body
         elif isinstance(body := one.body, TableMap):
             with suppress(MalformedEventError):
                 history.schema(body, one.raw.file, one.raw.pos)

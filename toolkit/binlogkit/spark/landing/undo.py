@@ -70,8 +70,8 @@ class LandedSource(UndoSource):
         of_sources = Filters(sources=self.asked.sources)
         self.wanted = of_sources if by_transaction else self.asked
         self.boundaries = ledger.boundaries
-        sources = {one.source for one in ledger.joined.positions if one.source is not None}
-        self.left = ledger.joined.series.definitions(sources)
+        self.left = ledger.left
+        self.given = [*ledger.given.values()]
         names = [n for n in ledger.met if by_transaction or self.asked.wants_table(*n)]
         joined = self._joined(names)
         self._check(joined)
