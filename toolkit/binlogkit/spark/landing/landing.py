@@ -31,7 +31,7 @@ from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.sources.carriers.storage import NO_OPTIONS, StorageOptions
 from binlogkit.spark.landing.compaction import Compacted
 from binlogkit.spark.landing.dead_files import under_way
-from binlogkit.spark.landing.given import keep_given, newly_given, read_given, with_given
+from binlogkit.spark.landing.given import Given, keep_given, newly_given, read_given, with_given
 from binlogkit.spark.landing.journal import Journal, read_waiting
 from binlogkit.spark.landing.kept import KeptTable
 from binlogkit.spark.landing.landing_path import LandingPath
@@ -124,7 +124,7 @@ def land_logs(
         # By names that DDL tells and changes.
         named = bool(terms.tables or terms.exclude or terms.masks.masks)
         join = partial(Joined, options=options, size=task_bytes, happening=named, forgets=True)
-        joined = join(parts)
+        joined, new = join(parts), list[Given]()
         if catalog is not None:
             behind = [joined.unnamed.get(i, set()) for i in range(len(summary.parts))]
             if any(terms.wanted.wants_table(*name) for names in behind for name in names):
@@ -132,12 +132,12 @@ def land_logs(
                 parts = rest
             begun = {(span.server_id, span.begun) for span in journal.read()[2]}
             new = newly_given(catalog, given, parts, join, named=log.files, landed=begun)
-            keep_given(out, mark, new)
             summaries.given, rest = [*given, *new], [*with_given(rest, new)]
             parts = [*summary.parts, *rest]
             joined = join(parts)
         terms.check(joined)
         masks = follow(terms.masks, joined)
+        keep_given(out, mark, new)
         generations = _generations(joined, terms.wanted, masks, out)
         names = {
             carrier.name: absolute(carrier.location or carrier.name) for carrier in log.carriers
