@@ -249,7 +249,7 @@ def test_texts_are_looked_for_in_bytes_and_documents() -> None:
 def test_other_names_of_the_table_are_told(tmp_path: Path) -> None:
     """Those that have landed, unless they are named, too."""
     case = golden.case("8.0-row-full", "ddl")
-    land(None, case.binlogs, tmp_path)
+    land(None, case.binlogs, tmp_path, current=True)
     done = erase(tmp_path, [("evolve.item", {"id": 1})])
     assert done.not_covered == [
         "evolve.item was called evolve.other before: erase its rows there, too"

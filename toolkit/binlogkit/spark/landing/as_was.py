@@ -128,7 +128,7 @@ def _begun(now: Now, name: TableId, key: tuple[str, ...]) -> AsWas:
     sources = {*landed.filter(pc.equal(landed["table"], table))["source"].to_pylist()}
     own = [
         span for part in now.ledger.parts if part.head is not None for span in now.done.of(part)
-        if span.source in sources
+        if span.source in sources or not sources  # it has no rows
     ]  # fmt: skip
     first = min(own, key=lambda span: (span.begun, file_number(span.file)))
     reason = f"the first log that landed, {first.file}, begins then"

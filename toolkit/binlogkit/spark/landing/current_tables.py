@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -51,7 +52,7 @@ from binlogkit.spark.landing.passing import batches
 from binlogkit.spark.landing.reading import Within, folders, read, schema_of
 from binlogkit.spark.landing.restored import Ordered, Restored
 from binlogkit.spark.landing.restoring import Landing
-from binlogkit.spark.landing.shape import current_folder, landed_name
+from binlogkit.spark.landing.shape import current_folder, current_schema, landed_name
 from binlogkit.spark.landing.spans import Landed, Span
 from binlogkit.spark.landing.states import LandedStates
 from binlogkit.spark.landing.store import place_of
@@ -155,11 +156,17 @@ class Now:
         return self._landing.tables()
 
     def names(self) -> list[TableId]:
-        """Tables that have landed, and those that these became by RENAME."""
-        found = dict.fromkeys(map(landed_name, self._tables))
-        for boundary in self.ledger.boundaries:
+        """Tables that have landed, those that these became by RENAME, and those that DDL made and
+        that have no rows so far."""
+        ledger, found = self.ledger, dict.fromkeys(map(landed_name, self._tables))
+        terms, there = ledger.terms[-1:], {(one.db, one.table) for one in ledger.left}
+        for boundary in ledger.boundaries:
             if boundary.name in found and boundary.new_name is not None:
                 found[boundary.new_name] = None
+            name = boundary.new_name or boundary.name
+            made = boundary.definition is not None and name in there and name not in ledger.met
+            if made and all(one.wanted.wants_table(*name) for one in terms):
+                found[name] = None
         return [*found]
 
     def keep(self, name: TableId, merge: Merge) -> KeptTable:
@@ -217,6 +224,9 @@ class Now:
             taken = [own.origins]
             state = LandedStates(self.ledger, changes, [table], [None], own).state()
         rows = flat_rows(state.rows, taken)
+        if not len(rows):  # no change may have shown its columns
+            with suppress(KeyError):  # a type that is not known
+                rows = current_schema(state.facts().fields).empty_table()
         self._check()
         findings = tuple(state.findings.to_pylist())
         known = {

@@ -45,7 +45,7 @@ from binlogkit.spark.landing.named_rows import (
     without,
     written,
 )
-from binlogkit.spark.landing.reading import folders
+from binlogkit.spark.landing.reading import folders, has_current
 from binlogkit.spark.landing.rewriting import Change, Stored, forget_versions, rewrite
 from binlogkit.spark.landing.shape import current_folder, folder_of, landed_name, own_fields
 from binlogkit.spark.landing.sought import kinds_of, sought
@@ -151,7 +151,7 @@ def _asked(ledger: Ledger, table: str, values: Mapping[str, Any]) -> _Asked:
 
 
 def _there(out: LandingPath, name: TableId) -> bool:
-    return any(opened(out / one) for one in (folder_of(name), current_folder(name)))
+    return opened(out / folder_of(name)) is not None or has_current(out, name)
 
 
 def _tell_other_names(ledger: Ledger, asked: Sequence[_Asked]) -> None:
@@ -182,6 +182,8 @@ def _searched(ledger: Ledger, asked: Iterable[_Asked]) -> list[Searched]:
             if table is None:
                 continue
             schema = pa.schema(table.schema())
+            if not own_fields(schema):  # no table has its name any more: it has no rows
+                continue
             versions = ledger.met.get(name, ())
             kinds = {one.name: kinds_of(one, versions) for one in own_fields(schema)}
             values = {i: _values_of(one, schema, kinds) for i, one in enumerate(several)}

@@ -22,7 +22,13 @@ from binlogkit.errors import InputError
 from binlogkit.frames.flat_cells import with_absent
 from binlogkit.spark.carried import fit
 from binlogkit.spark.landing.landing_path import LandingPath
-from binlogkit.spark.landing.shape import BOUNDED, folder_of, landed_name, own_fields
+from binlogkit.spark.landing.shape import (
+    BOUNDED,
+    current_folder,
+    folder_of,
+    landed_name,
+    own_fields,
+)
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.tables import file_of, opened
 
@@ -57,6 +63,13 @@ def folders(out: LandingPath, name: TableId) -> Iterator[LandingPath]:
     while opened(out / folder_of(name, generation)) is not None:
         yield out / folder_of(name, generation)
         generation += 1
+
+
+def has_current(out: LandingPath, name: TableId) -> bool:
+    """Whether a table's current rows are kept, and it has columns: else no table has its name any
+    more."""
+    current = out / current_folder(name)
+    return opened(current) is not None and bool(own_fields(schema_of(current)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,14 @@ from binlogkit.spark.landing.expired import last_expired
 from binlogkit.spark.landing.journal import read_landed, read_terms
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import known_of, quoted
-from binlogkit.spark.landing.reading import files, folders, schema_of
-from binlogkit.spark.landing.shape import current_folder, landed_name
-from binlogkit.spark.landing.tables import opened
+from binlogkit.spark.landing.reading import files, folders, has_current, schema_of
+from binlogkit.spark.landing.shape import (
+    current_folder,
+    landed_name,
+    name_of,
+    own_fields,
+    table_schema,
+)
 from binlogkit.spark.landing.terms import TermsSince, left_out
 
 #: Its name, in the landing's folder.
@@ -49,6 +54,7 @@ def write_views(out: LandingPath, now: Now | None = None) -> None:
 def _written(out: LandingPath, now: Now | None) -> str:
     terms = read_terms(out)
     names = {landed_name(one) for one in read_landed(out)["table"].unique().to_pylist()}
+    names |= {name for name in map(name_of, out.below("current/*/*")) if has_current(out, name)}
     shown = _shown_names(sorted(names))
     before = all_as_was(out, names, now)
     parts = (_views(out, n, one, terms, before.get(n)) for n, one in shown.items())
@@ -86,7 +92,9 @@ def _views(
     db, table = shown
     yield f"\nCREATE SCHEMA IF NOT EXISTS {quoted(db)};\n"
     changes = f"{quoted(db)}.{quoted(table + _CHANGES)}"
-    yield _view(changes, [*folders(out, name)])
+    landed, current = [*folders(out, name)], out / current_folder(name)
+    schema = None if landed else table_schema(own_fields(schema_of(current)))
+    yield _view(changes, landed, schema)
     batches = [
         f"from {first} on" if end is None else f"{first} to {end - 1}"
         for first, end in left_out(terms, name)
@@ -96,8 +104,7 @@ def _views(
             f"the terms left the table out: changes of batches {', '.join(batches)} are not here"
         )
         yield f"COMMENT ON VIEW {changes} IS {text(comment)};\n"
-    current = out / current_folder(name)
-    if opened(current) is None:
+    if not has_current(out, name):
         return
     view = f"{quoted(db)}.{quoted(table)}"
     yield _view(view, [current])
@@ -106,16 +113,16 @@ def _views(
         comment = "not determined: binlogkit state says why"
         yield f"COMMENT ON VIEW {view} IS {text(comment)};\n"
     if was is not None:
-        changed = next(folders(out, name))
-        yield macro(name, shown, schema_of(current), schema_of(changed), was)
+        yield macro(name, shown, schema_of(current), schema or schema_of(landed[0]), was)
 
 
-def _view(view: str, places: Sequence[LandingPath]) -> str:
-    """One view over folders of the same table, whose columns may have several types."""
+def _view(view: str, places: Sequence[LandingPath], schema: pa.Schema | None = None) -> str:
+    """One view over folders of the same table, whose columns may have several types; ``schema``:
+    its columns, if it has no folder."""
     found = [files(folder) for folder in places]
     kinds: dict[str, set[str]] = {}
-    for schema, _ in found:
-        for field in schema:
+    for each in [one for one, _ in found] if schema is None else [schema]:
+        for field in each:
             kinds.setdefault(field.name, set()).add(_type(field.type))
     mixed = {name for name, types in kinds.items() if len(types) > 1}
     columns = [
