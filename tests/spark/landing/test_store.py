@@ -138,7 +138,7 @@ def test_status_is_that_of_a_folder(url: str, tmp_path: Path) -> None:
     for one, other in zip(there.values(), here.values(), strict=True):
         timed = [n for n in ("done_at", "lag") if n in one.column_names]
         assert one.drop(timed).equals(other.drop(timed)) and one.num_rows == other.num_rows
-    assert there["tables"].num_rows == 8 and there["sources"]["lag"].null_count == 0
+    assert there["tables"].num_rows == 9 and there["sources"]["lag"].null_count == 0
     remote = status(target)["sources"]
     assert remote["lag"].null_count == 1 and remote["pos"].equals(there["sources"]["pos"])
     with pytest.raises(UsageError, match="other is not the ledger of"):
