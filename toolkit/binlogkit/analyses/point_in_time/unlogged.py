@@ -87,6 +87,10 @@ class Preceding:
         return of
 
 
+#: Cells of a column, and which of them each change's row has; -1 where none.
+_Sources: TypeAlias = list[tuple[pa.ChunkedArray, Integers]]
+
+
 class ComparedImages:
     """The images before a chunk's changes beside the rows that they are of.
 
@@ -98,6 +102,7 @@ class ComparedImages:
         self._chunk, self._gone, self._preceding = chunk, gone, preceding
         self._base, self._previous = preceding.rows
         self.columns: dict[str, Flags] = {}  # which changes differ, by column; only where some do
+        self._left: dict[str, _Sources] = {}  # of these columns
         self.count = 0
 
     def compare(self, unchecked: Container[str]) -> Flags:
@@ -109,18 +114,19 @@ class ComparedImages:
             if name in unchecked or not shown.any():
                 continue
             differs, there = np.zeros((2, self._chunk.size), bool)
-            for cells, which in self._sources(name):
+            sources = self._sources(name)
+            for cells, which in sources:
                 left = _taken(cells, which)
                 differs |= _differ(left, self._chunk.cells(WAS, name))
                 there |= known(left)
             whole &= there | ~shown
             if differs.any():
-                self.columns[name] = differs
+                self.columns[name], self._left[name] = differs, sources
                 found |= differs
         self.count = int((whole | found).sum())
         return found
 
-    def _sources(self, name: str) -> list[tuple[pa.ChunkedArray, Integers]]:
+    def _sources(self, name: str) -> _Sources:
         """Where cells of a column are known, and which of them each change's row has."""
         found = []
         base, *images = self._preceding.cells(
@@ -140,8 +146,7 @@ class ComparedImages:
         columns = {}
         for name, differs in self.columns.items():
             if differs[change]:
-                sources = self._sources(name)
-                left, which = next(one for one in sources if one[1][change] >= 0)
+                left, which = next(one for one in self._left[name] if one[1][change] >= 0)
                 was = _text(left, int(which[change]), fields[name])
                 columns[name] = was, _text(self._chunk.cells(WAS, name), change, fields[name])
         if at >= 0:

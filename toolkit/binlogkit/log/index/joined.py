@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -139,9 +139,10 @@ class Joined:
     finer; ``reads``: whether logs are read from the positions; else each has one, without tables;
     ``happened``: what happened to tables, in log order, if ``happening``, also in repeated
     transactions; ``forgets``: what statements said of tables does not hold where logs are missing
-    after them; ``given``: definitions that users gave with parts, of tables of which no statement
-    spoke before; ``folded``: names are in small letters, as a server stores them; ``unnamed``: by
-    part, the tables that have columns whose names are not known there.
+    after them; ``broken``: the parts right before which logs are missing; ``given``: definitions
+    that users gave with parts, of tables of which no statement spoke before; ``folded``: names are
+    in small letters, as a server stores them; ``unnamed``: by part, the tables that have columns
+    whose names are not known there.
     """
 
     def __init__(
@@ -157,7 +158,7 @@ class Joined:
         forgets: bool = False,
     ) -> None:
         self._options = options = options or ReadOptions()
-        self._forgets = forgets
+        self._forgets, self.broken = forgets, set[int]()
         self._wanted, self._size, self._cuts, self._reads = sources, size, cuts and reads, reads
         self._tables = TableHistory(options)
         self.series = AllSeries(options.catalog)
@@ -212,7 +213,7 @@ class Joined:
             self._place(i, part, Segment(), name, None)
             self._take_gaps(part, None)
             return
-        series = self._begin(part)
+        series = self._begin(i, part)
         seen = self.seen.common(part.alone.gtids) or None
         source = series.source.name
         whole = self._cuts and seen is None
@@ -220,14 +221,14 @@ class Joined:
         for wrote in part.wrote:
             self._tables.note_text(wrote.action, wrote.db, wrote.table, wrote.file, wrote.pos)
         said = iter(self._statements(part))
-        following, apply = next(said, None), partial(self._apply, broken=series.broken)
+        following = next(said, None)
         for segment in segments:
             while following is not None and following.event < segment.events:
-                apply(i, following, part.names[-1])
+                self._apply(i, following, part.names[-1])
                 following = next(said, None)
             self._place(i, part, segment, source, seen)
         while following is not None:
-            apply(i, following, part.names[-1])
+            self._apply(i, following, part.names[-1])
             following = next(said, None)
         self._end(part, series)
 
@@ -245,7 +246,7 @@ class Joined:
                 at = segment.pos
                 yield segment
 
-    def _begin(self, part: Part) -> Series:
+    def _begin(self, i: int, part: Part) -> Series:
         """A log begins: find the logs that it continues, and their tables."""
         assert part.head is not None
         head, source = part.head, self._options.source or part.head.source
@@ -258,8 +259,10 @@ class Joined:
                 before.catalog, before.tracked = self._tables.catalog, self._tables.tracked
             self._source = series.source
             self._tables.take_over(series.source)
-        if self._forgets and series.broken:
-            self._tables.lose(f"logs are missing before {part.names[-1]}")
+        if series.broken:
+            self.broken.add(i)
+            if self._forgets:
+                self._tables.lose(f"logs are missing before {part.names[-1]}")
         return series
 
     def _end(self, part: Part, series: Series) -> None:
@@ -286,9 +289,8 @@ class Joined:
             if self._options.on_damage == "stop" and part.damages:
                 self._stopped, self._stopped_at = part.damages[0], self.events + part.events
 
-    def _apply(self, i: int, said: Said | Wrote, file: str, *, broken: bool) -> None:
-        """Take what changes or shows table definitions; ``broken``: whether logs are missing
-        before this one."""
+    def _apply(self, i: int, said: Said | Wrote, file: str) -> None:
+        """Take what changes or shows table definitions."""
         tables = self._tables
         if isinstance(said, Wrote):
             catalog, name = tables.catalog, (said.db, said.table)
@@ -307,7 +309,7 @@ class Joined:
                 tables.generation += 1
             tables.catalog.server_version = body
         elif isinstance(body, Catalog):
-            tables.give(body, anew=broken)
+            tables.give(body, anew=i in self.broken)
             self._tables_mentioned = True
         elif isinstance(body, TableMap):
             with suppress(MalformedEventError):  # whoever reads the rows reports it

@@ -24,6 +24,7 @@ from binlogkit.rows.ddl.table import Tracked
 from binlogkit.rows.schema import small_name
 from binlogkit.spark.landing.journal import append_next
 from binlogkit.spark.landing.landing_path import LandingPath
+from binlogkit.spark.landing.spans import log_of
 from binlogkit.spark.landing.tables import rows_of
 from binlogkit.spark.landing.waiting import LogId
 from binlogkit.spark.splits.commits import file_number
@@ -62,7 +63,7 @@ def keep_given(out: LandingPath, mark: str, found: Sequence[Given]) -> None:
 def with_given(parts: Iterable[Part], given: Sequence[Given]) -> Iterator[Part]:
     """The parts, with what was given of their logs after what they have already."""
     for part in parts:
-        log, file = _log_of(part), part.names[-1]
+        log, file = log_of(part), part.names[-1]
         own = [Said.given(file, one.definitions) for one in given if one.log == log]
         said = sorted([*part.said, *own], key=attrgetter("event")) if own else part.said
         yield replace(part, said=tuple(said)) if own else part
@@ -72,6 +73,7 @@ def newly_given(
     catalog: Catalog,
     known: Sequence[Given],
     parts: Sequence[Part],
+    joined: Joined,
     join: Callable[[Iterable[Part]], Joined],
     *,
     named: Container[str],
@@ -82,8 +84,9 @@ def newly_given(
     A definition counts from where the names of its table's columns are not known; and unless the
     same was given before, from the first log of each server of which nothing has landed.
 
-    ``known``: what was given before, which ``parts`` have; ``join``: joins these; ``named``: the
-    names of the landing's logs; ``landed``: of which logs something has, by server and begin.
+    ``known``: what was given before, which ``parts`` have; ``joined``: these, ``join`` joins more;
+    ``named``: the names of the landing's logs; ``landed``: of which logs something has, by server
+    and begin.
     """
     last: dict[TableId, Tracked | None] = {}
     for one in known:
@@ -91,10 +94,10 @@ def newly_given(
         last |= {small_name(name): before.tracked(name) for name in before.names()}
     every = {name: catalog.tracked(name) for name in catalog.names()}
     changed = {small_name(n) for n, table in every.items() if last.get(small_name(n)) != table}
-    own, joined = {small_name(name) for name in every}, join(parts)
+    own = {small_name(name) for name in every}
     logs = [i for i, part in enumerate(parts) if any(name in named for name in part.names)]
     sources = {position.part: position.source for position in joined.positions}
-    fresh = {sources[i]: i for i in reversed(logs) if _log_of(parts[i])[:2] not in landed}
+    fresh = {sources[i]: i for i in reversed(logs) if log_of(parts[i])[:2] not in landed}
     places = {i: set(changed) for i in fresh.values() if changed}
     now = time.time_ns() // 1000
 
@@ -102,12 +105,14 @@ def newly_given(
         found = []
         for i, names in sorted(places.items()):
             text = catalog_text(catalog.only(partial(_among, names)))
-            found.append(Given(parts[i].names[-1], *_log_of(parts[i])[:2], text, now))
+            found.append(Given(parts[i].names[-1], *log_of(parts[i])[:2], text, now))
         return found
 
     more = True
     while more:
-        joined, met, more = join(with_given(parts, given())), set[TableId](), False
+        if places:
+            joined = join(with_given(parts, given()))
+        met, more = set[TableId](), False
         for i in logs:
             lacking = {small_name(name) for name in joined.unnamed.get(i, ())} & own - met
             met |= lacking
@@ -121,8 +126,3 @@ def newly_given(
 
 def _among(names: Container[TableId], name: TableId) -> bool:
     return small_name(name) in names
-
-
-def _log_of(part: Part) -> LogId:
-    head = part.head
-    return (-1, 0, 0) if head is None else (head.server_id, head.begun, file_number(part.names[-1]))

@@ -46,7 +46,7 @@ from binlogkit.spark.landing.spans import Landed, Span, Spans, begins
 from binlogkit.spark.landing.summary import Summaries, Summary
 from binlogkit.spark.landing.tables import land_files, opened
 from binlogkit.spark.landing.terms import Terms, said_of
-from binlogkit.spark.landing.waiting import Waiting, is_there
+from binlogkit.spark.landing.waiting import LogId, Waiting, is_there
 from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, WrittenFile, by_folder, tasks_of
 from binlogkit.spark.masks import Masks
 from binlogkit.spark.options import ScanOptions
@@ -130,11 +130,13 @@ def land_logs(
             if any(terms.wanted.wants_table(*name) for names in behind for name in names):
                 summary, rest = Summary(), summaries.parts()
                 parts = rest
+                joined = join(parts)
             begun = {(span.server_id, span.begun) for span in journal.read()[2]}
-            new = newly_given(catalog, given, parts, join, named=log.files, landed=begun)
-            summaries.given, rest = [*given, *new], [*with_given(rest, new)]
-            parts = [*summary.parts, *rest]
-            joined = join(parts)
+            new = newly_given(catalog, given, parts, joined, join, named=log.files, landed=begun)
+            if new:
+                summaries.given, rest = [*given, *new], [*with_given(rest, new)]
+                parts = [*summary.parts, *rest]
+                joined = join(parts)
         terms.check(joined)
         masks = follow(terms.masks, joined)
         keep_given(out, mark, new)
@@ -170,22 +172,22 @@ def land_logs(
                     if not indexed.left and not waiting:
                         complete.note()
                     if not waiting:
-                        summaries.write(summary, rest, known, landed)
+                        summaries.write(summary, rest, joined, known, landed)
                     return replace(arrived, batches=batches, waiting=waiting)
                 if log.options.on_damage == "stop":
                     spans.check(batch)
                 if not journal.begin(number, batch):  # another landing has begun it
                     continue
-            lost, fresh = list[Waiting](), batch[0].again is None
+            lost, again = list[Waiting](), batch[0].again
             splits: Iterable[Split] = ()
-            if batch[0].again is None:
+            if again is None:
                 besides = dict[str, str]()
                 for part in spans.apart(batch):
                     besides |= _where_it_was(part, log, out.local / LEDGER, storage)
                 spans = Spans(parts, joined, landed, {**names, **besides})
                 lost, splits = _wanted(terms, spans.lost(batch)), spans.splits(batch)
             elif not batch[0].lost:
-                origin = _origin(known, batch[0].again)
+                origin = _origin(known, again)
                 whole = [span for span in known if span.batch == origin]
                 then = Landed(span for span in known if span.batch < origin)
                 splits = Spans(parts, joined, then, names).splits(whole, batch)
@@ -193,7 +195,7 @@ def land_logs(
             written, held = _land(
                 job, _watched(run, reached), tasks, journal, number, batch, lost
             )  # fmt: skip
-            now_lost = (one for one in held if one.lost and (fresh or _is_of(one, batch)))
+            now_lost = (one for one in held if one.lost and (again is None or _is_of(one, batch)))
             arrived.lost.extend(now_lost)
             journal.finish(number, written)
             batches += 1
@@ -304,14 +306,18 @@ def _gone(known: Sequence[Span], waiting: Sequence[Waiting], spans: Spans) -> li
     return [replace(span, again=batch, tables=tables, lost=True) for span in found]
 
 
-def _spans_of(known: Sequence[Span], rows: Iterable[Waiting]) -> list[Span]:
+def _spans_of(known: Sequence[Span], rows: Sequence[Waiting]) -> list[Span]:
     """The spans of waiting rows: those of their batch, or, if an XA transaction has them that this
     batch commits, those with which the log landed that prepared it."""
-    found = set[Span]()
+    found, by_log = set[Span](), dict[LogId, list[Span]]()
+    for span in known:
+        if span.again is None:
+            by_log.setdefault(span.log, []).append(span)
+    origins = {batch: _origin(known, batch) for batch in {one.batch for one in rows}}
     for one in rows:
-        origin = _origin(known, one.batch)
-        own = (s for s in known if s.again is None and s.log == one.log and one.first_pos < s.stop)
-        found |= {*sorted(own, key=lambda s: (s.batch != origin, s.stop))[:1]}
+        own = [span for span in by_log.get(one.log, ()) if one.first_pos < span.stop]
+        of = origins[one.batch]
+        found |= {*sorted(own, key=lambda span: (span.batch != of, span.stop))[:1]}
     return [span for span in known if span in found]
 
 

@@ -42,7 +42,7 @@ from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.numbering import AFTER, BEFORE, SHIFT, Numbering, cuts_of, of_files
 from binlogkit.spark.landing.shape import folder_of, landed_name
-from binlogkit.spark.landing.spans import Landed, Spans, begins
+from binlogkit.spark.landing.spans import Landed, Spans, begins, log_of
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import all_masks, left_out
 from binlogkit.spark.landing.waiting import LogId, Waiting
@@ -104,11 +104,8 @@ class Ledger(Source):
         log."""
         found, logs = dict[str, int](), dict[LogId, Part]()
         for part in self.parts:
-            alike = None
-            if part.head is not None:
-                own = part.head.server_id, part.head.begun, file_number(part.names[-1])
-                alike = logs.setdefault(own, part)
-            if alike is None or alike is part or not (begins(alike, part) or begins(part, alike)):
+            alike = logs.setdefault(log_of(part), part)
+            if alike is not part and not (begins(alike, part) or begins(part, alike)):
                 alike = part
             for name, known in zip(part.names, alike.names, strict=False):
                 found[name] = found.get(known, len(found))

@@ -116,6 +116,12 @@ def is_of(part: Part, span: Span) -> bool:
     return mark_of(part.ledger["transactions"], span.end) == span.mark
 
 
+def log_of(part: Part) -> LogId:
+    """What identifies a log; of one without an event, nothing that another has."""
+    head = part.head
+    return (-1, 0, 0) if head is None else (head.server_id, head.begun, file_number(part.names[-1]))
+
+
 def begins(part: Part, other: Part) -> bool:
     """Whether a log's transactions are the first ones of another reading of it."""
     heads = [(one.head.server_id, one.head.begun) for one in (part, other) if one.head is not None]

@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field, replace
+from itertools import takewhile
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -31,7 +32,7 @@ from binlogkit.events.table_map import TableMap
 from binlogkit.frames.fields.field import to_table
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log import Log
-from binlogkit.log.index import Index, Part
+from binlogkit.log.index import Index, Joined, Part
 from binlogkit.log.index.definitions import Bodies, KeptSaid, Record, definition_record
 from binlogkit.log.index.extent import Extent
 from binlogkit.log.index.part import Said, Wrote
@@ -41,7 +42,7 @@ from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.schema import StatementTime
-from binlogkit.rows.series import AllSeries, Head, split_name
+from binlogkit.rows.series import Head, split_name
 from binlogkit.rows.table_history import TableHistory
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.spark.landing.given import Given, with_given
@@ -100,11 +101,13 @@ class Summaries:
         return [*with_given(parts, self.given)]
 
     def write(
-        self, before: Summary, parts: Iterable[Part], spans: Sequence[Span], landed: Landed
-    ) -> None:
+        self, before: Summary, parts: Iterable[Part], joined: Joined, spans: Sequence[Span],
+        landed: Landed,
+    ) -> None:  # fmt: skip
         """Write the summary of a landing that has ended; ``parts``: those besides ``before``,
         ``spans``: of the journal. WriteError."""
-        groups = grouped([*before.parts, *parts])
+        every = [*before.parts, *parts]
+        groups, behind = grouped(every), {id(every[i]) for i in joined.broken}
         if groups is None or not all(one.name == place_of(one) for one in self._log.carriers):
             return
         keys = {places[0]: key for key, places in self._places.items() if len(places) == 1}
@@ -112,7 +115,9 @@ class Summaries:
         chosen, made, sources = set[str](), list[Part](), set[str | None]()
         for (*_, source), own in groups.items():
             old = [part for part in own if id(part) in known]
-            new = _closed(_unbroken(own)[len(old) :], keys, landed)
+            # Up to where logs are missing: there tables may change.
+            first = [*takewhile(lambda part: id(part) not in behind, own)]
+            new = _closed(first[len(old) :], keys, landed)
             chosen |= {keys[part.names[0]] for part in new}
             alone = source is None or source not in sources  # else others may share its tables
             sources.add(source)
@@ -215,18 +220,6 @@ def grouped(parts: Iterable[Part]) -> dict[Group, list[Part]] | None:
 
 def _begun(part: Part) -> int:
     return split_name(part.names[0])[2] or 0
-
-
-def _unbroken(parts: Sequence[Part]) -> Sequence[Part]:
-    """The first parts of one server, up to where something is missing: there tables may change."""
-    every = AllSeries(None)
-    for i, part in enumerate(parts):
-        assert part.head is not None
-        series = every.of(part.head)
-        if series.broken:
-            return parts[:i]
-        series.end(part.gtids, part.next_name, part.rotated, damaged=bool(part.damages))
-    return parts
 
 
 def _closed(parts: Sequence[Part], keys: Mapping[str, str], landed: Landed) -> Sequence[Part]:

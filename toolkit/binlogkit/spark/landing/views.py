@@ -54,10 +54,11 @@ def write_views(out: LandingPath, now: Now | None = None) -> None:
 def _written(out: LandingPath, now: Now | None) -> str:
     terms = read_terms(out)
     names = {landed_name(one) for one in read_landed(out)["table"].unique().to_pylist()}
-    names |= {name for name in map(name_of, out.below("current/*/*")) if has_current(out, name)}
+    kept = {name for name in map(name_of, out.below("current/*/*")) if has_current(out, name)}
+    names |= kept
     shown = _shown_names(sorted(names))
     before = all_as_was(out, names, now)
-    parts = (_views(out, n, one, terms, before.get(n)) for n, one in shown.items())
+    parts = (_views(out, n, one, terms, before.get(n), kept=n in kept) for n, one in shown.items())
     return _HEAD + out.duckdb + "".join(line for part in parts for line in part)
 
 
@@ -85,10 +86,11 @@ def _distinct(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
 
 
 def _views(
-    out: LandingPath, name: TableId, shown: TableId, terms: Sequence[TermsSince], was: AsWas | None
-) -> Iterator[str]:
-    """The statements for one table: its changes, and its rows as they are and as they were, where
-    they are kept."""
+    out: LandingPath, name: TableId, shown: TableId, terms: Sequence[TermsSince],
+    was: AsWas | None, *, kept: bool,
+) -> Iterator[str]:  # fmt: skip
+    """The statements for one table: its changes, and its rows as they are and as they were, if they
+    are ``kept``."""
     db, table = shown
     yield f"\nCREATE SCHEMA IF NOT EXISTS {quoted(db)};\n"
     changes = f"{quoted(db)}.{quoted(table + _CHANGES)}"
@@ -104,7 +106,7 @@ def _views(
             f"the terms left the table out: changes of batches {', '.join(batches)} are not here"
         )
         yield f"COMMENT ON VIEW {changes} IS {text(comment)};\n"
-    if not has_current(out, name):
+    if not kept:
         return
     view = f"{quoted(db)}.{quoted(table)}"
     yield _view(view, [current])

@@ -122,13 +122,17 @@ def contradictions(log: Streams, checks: ImageChecks) -> Iterator[Contradiction]
     again = _again(checks)
     if not again:
         return
-    tables = tuple({TableName(*name[1:]) for table in again for name, *_ in table})
+    named: dict[SourceTable, dict[Called[SourceTable], _Again]] = {}
+    for table, found in again.items():
+        for name, *_ in table:
+            named.setdefault(name, {})[table] = found
+    tables = tuple({TableName(*name[1:]) for name in named})
     reading = Reading(log.carriers, replace(log.options, on_damage="report"))
     try:
         for window in read_batches(reading, Filters(tables=tables), digests=True):
             for schema, batch in window:
                 name, counts = checks.name_of(schema), checks.counts(batch)
-                for table, found in again.items():
+                for table, found in named.get(name, {}).items():
                     if (own := counts & called(table, name, batch)).any():
                         found.take_counted(name, batch, own)
     except (DamageError, InputError):
