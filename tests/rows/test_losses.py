@@ -1,4 +1,4 @@
-"""The type of an event whose checksum is wrong: its own byte may be what was hit."""
+"""What may be missing around damage, and the type of an event whose checksum is wrong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from binlogkit.rows.losses import type_of
+from binlogkit.rows.losses import Loss, type_of
 from binlogkit.sources.raw import RawEvent, parse_header
 
 EVENT = bytes.fromhex("01000000025000000000000000000000000000") + b"ALTER TABLE t"
@@ -31,3 +31,32 @@ def test_damage_elsewhere_leaves_the_type(at: int) -> None:
     assert type_of(raw(bytes(data))) == "QUERY_EVENT"
     data[4] = 3
     assert type_of(raw(bytes(data))) == "STOP_EVENT"
+
+
+@pytest.mark.parametrize(
+    ("event", "missing", "first", "goes_on", "altered"),
+    [
+        # One event, as its type says; no GTIDs are logged.
+        ("QUERY_EVENT", None, False, True, True),
+        ("XID_EVENT", None, False, False, False),
+        ("UNKNOWN_EVENT", None, False, True, True),
+        # All that stands between two GTIDs that follow each other.
+        ("QUERY_EVENT", 0, True, True, False),  # BEGIN
+        ("QUERY_EVENT", 0, True, False, True),
+        ("XID_EVENT", 0, True, False, True),  # it is none
+        ("TRANSACTION_PAYLOAD_EVENT", 0, True, False, False),
+        ("WRITE_ROWS_EVENT", 0, False, True, False),
+        (None, 0, False, True, False),  # rows and the end of their transaction
+        # Others are missing.
+        ("GTID_LOG_EVENT", 1, False, True, False),
+        ("GTID_LOG_EVENT", 2, False, True, True),
+        (None, 1, False, True, True),
+        (None, None, False, True, True),
+    ],
+)
+def test_whether_tables_may_have_been_altered(
+    event: str | None, missing: int | None, first: bool, goes_on: bool, altered: bool
+) -> None:
+    loss = Loss("a", 4, 40, event, missing=missing, first=first, goes_on=goes_on, sure=True)
+    assert loss.altered == altered
+    assert ("tables may have been altered" in str(loss)) == altered

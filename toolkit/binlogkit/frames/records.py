@@ -134,4 +134,5 @@ def damage_record(error: DamageError) -> dict[str, Any]:
         "error": type(error).__name__,
         "field": error.field,
         "reason": error.reason,
+        "end_pos": error.end,
     }

@@ -84,6 +84,19 @@ class Loss:
         return self.tables if (begin or self.event in _OF_TRANSACTION) and self.cut else None
 
     @property
+    def altered(self) -> bool:
+        """Whether tables may have been altered in it.
+
+        A statement that alters tables is a transaction of its own: where all GTIDs are known, it
+        stands right after one and is all that the transaction has.
+        """
+        if self.event in GTID_EVENTS:
+            return (self.missing or 0) > 1
+        if self.missing == 0:
+            return self.first and not self.goes_on and self.event != "TRANSACTION_PAYLOAD_EVENT"
+        return self.missing is not None or self.event not in (*_HARMLESS, *_OF_TRANSACTION)
+
+    @property
     def sentence(self) -> str:
         """What may be missing."""
         parts = []
@@ -102,7 +115,7 @@ class Loss:
             parts.append("no whole transaction is missing")
         elif self.event is None:
             parts.append("any number of transactions may be missing")
-        if self.missing != 0 and self.event in (None, "QUERY_EVENT"):
+        if self.altered:
             parts.append("tables may have been altered in the missing part")
         return "; ".join(parts)
 

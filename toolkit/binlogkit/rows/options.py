@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from binlogkit._kernel.charsets import CHARSETS
 from binlogkit.errors import UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl import Catalog
 from binlogkit.rows.schema import SUPPOSED, Origin
+
+#: Where a log lacks something: the log's number in its reading, and the offset.
+Lost: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,18 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownTables:
+    """What DDL said of tables up to some point; ``tracked``: the names that it touched."""
+
+    catalog: Catalog
+    tracked: frozenset[tuple[str | None, str | None]]
+
+    def same(self, other: KnownTables) -> bool:
+        """Whether another one has the same content."""
+        return self.tracked == other.tracked and vars(self.catalog) == vars(other.catalog)
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
     """Where a reading begins, as if all that stands before it had been read.
 
@@ -55,7 +72,8 @@ class Start:
     of the transaction to begin with, 0 for the log's beginning; ``catalog``, ``tracked``: the
     tables as DDL left them, and the names that it touched, None for those of the options;
     ``first``, ``last``: whether the first log read is the first of all, and the last log the last
-    one; ``seen``: the GTIDs of the transactions before.
+    one; ``seen``: the GTIDs of the transactions before; ``lost``: places where statements may be
+    missing, each with the tables as they are known from there on.
     """
 
     ordinal: int = 0
@@ -66,3 +84,4 @@ class Start:
     first: bool = True
     last: bool = True
     seen: GtidSet | None = None
+    lost: Mapping[Lost, KnownTables] = field(default_factory=dict)

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from binlogkit._kernel.native.scan import Scanner
+from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError, LimitError, printable
-from binlogkit.events.base import Event
+from binlogkit.events.base import Event, OpaqueEvent
 from binlogkit.events.control import Incident, Rotate
 from binlogkit.events.early import EarlyRows
 from binlogkit.events.format_description import FormatDescription, StartV3
@@ -158,6 +159,7 @@ class Reading:
         scan = LogScan(
             carrier, self.scanner, self._look, stops=self.options.on_damage == "stop",
             ordinal=self.ordinal, begin=self.start.begin if i == 0 else 0, submit=submit,
+            missing=self._missing,
         )  # fmt: skip
         self._scan = scan
         first = i == 0 and self.start.first
@@ -284,9 +286,24 @@ class Reading:
             load = body if isinstance(body, Load) else body.load
             return [TableChange("statement_write", load.db, load.table)]
         elif isinstance(body, Incident):
+            self._lose(raw.pos)
             text = f"{body.incident}: {body.message}" if body.message else body.incident
             return [TableChange("incident", "", "", reason=text)]
+        elif isinstance(body, OpaqueEvent) and raw.header.type_code == EventType.QUERY_EVENT:
+            self._lose(raw.pos)  # it cannot be read
         return []
+
+    def _missing(self, offset: int) -> None:
+        """Events are missing from an offset of the log on: maps that come are resolved anew."""
+        self._lose(offset)
+        self._slots.renew()
+        self._generation = self.tables.generation
+
+    def _lose(self, offset: int) -> None:
+        """A statement may be missing: take what is known of tables after it."""
+        known = self.start.lost.get((self.at, offset))
+        if known is not None:
+            self.tables.know(known)
 
     # ---- whose logs they are ------------------------------------------------------------------
 

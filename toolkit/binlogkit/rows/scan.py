@@ -76,9 +76,10 @@ class LogScan:
     """The parts of one log.
 
     ``scanner``: of the reading, which continues from log to log; ``parser``: of the log's events;
-    ``look``: see :class:`Look`; ``stops``: whether damage ends the log, and is raised; ``begin``:
-    offset of the first transaction to read, 0 for all, in a file that can seek; ``submit``: lets
-    bytes be read in another thread; ``ordinal``: of the next event in the reading.
+    ``look``: see :class:`Look`; ``stops``: whether damage ends the log, and is raised; ``missing``:
+    is told where events are missing, by their offset; ``begin``: offset of the first transaction to
+    read, 0 for all, in a file that can seek; ``submit``: lets bytes be read in another thread;
+    ``ordinal``: of the next event in the reading.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class LogScan:
         look: Look,
         *,
         stops: bool,
+        missing: Callable[[int], None] = lambda _: None,
         ordinal: int = 0,
         begin: int = 0,
         submit: Submit | None = None,
@@ -101,7 +103,7 @@ class LogScan:
         self.index = Index()
         self.loose = False
         self.settled: Settled | None = None
-        self._look = look
+        self._look, self._missing = look, missing
         self.stops = stops
         self._begin = begin
         self._submit = submit
@@ -267,7 +269,9 @@ class LogScan:
         """The parts of packed events, and of the damage before them."""
         if pack.damages:
             self.scanner.lost()
-            self._damages += [(0, error) for error in pack.damages]
+            for error in pack.damages:
+                self._damages.append((0, error))
+                self._missing(error.offset)
         if pack.raws:
             self._begin_log(pack.raws[0].header.flags)
         block = self._block = Block(pack=pack, spots=pack.spots())

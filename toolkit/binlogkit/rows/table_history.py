@@ -13,7 +13,7 @@ from binlogkit.events.table_map import TableMap
 from binlogkit.limits import limit, over
 from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.ddl.session import Acted
-from binlogkit.rows.options import ReadOptions
+from binlogkit.rows.options import KnownTables, ReadOptions
 from binlogkit.rows.resolve import resolve_schema
 from binlogkit.rows.schema import Origin, StatementTime, TableDefinition, TableSchema
 from binlogkit.rows.series import SourceTables
@@ -70,15 +70,23 @@ class TableHistory:
         self.catalog, self.tracked, self._source = source.catalog, source.tracked, source.name
         self._interned.clear()
 
-    def lose(self, reason: str) -> None:
+    def lose(self, reason: str, same: Iterable[TableId] = ()) -> None:
         """Something is missing here: what was said of tables before may not hold any more, unless
-        it is accepted, or given for all logs."""
-        kept = self._options.catalog is not None
+        it is accepted, or given for all logs; but for some that are the ``same`` after it."""
+        kept, compared = self._options.catalog is not None, self.catalog.compared
+        known = {(compared(db), compared(table)) for db, table in same}
         for table in self.catalog.tables():
             name = table.db, table.table
             accepted = f"definition:{table.db}.{table.table}" in self._options.supposed
-            if not (accepted or (kept and name not in self.tracked)):
+            held = accepted or (compared(table.db), compared(table.table)) in known
+            if not (held or (kept and name not in self.tracked)):
                 self.catalog.lose(name, reason)
+        self._interned.clear()
+        self.generation += 1
+
+    def know(self, known: KnownTables) -> None:
+        """Take what is known of tables here for what was known before."""
+        self.catalog, self.tracked = known.catalog.copy(), set(known.tracked)
         self._interned.clear()
         self.generation += 1
 

@@ -4,9 +4,9 @@
 keeps parts in a folder.
 """
 
-from binlogkit.log.index.joined import Joined, KnownTables, Position
+from binlogkit.log.index.joined import Joined, Position
 from binlogkit.log.index.kept import Index, Updated
 from binlogkit.log.index.part import Part, parts_of
 from binlogkit.log.index.segments import Segment
 
-__all__ = ["Index", "Joined", "KnownTables", "Part", "Position", "Segment", "Updated", "parts_of"]
+__all__ = ["Index", "Joined", "Part", "Position", "Segment", "Updated", "parts_of"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Any
@@ -22,11 +22,12 @@ from binlogkit.errors import DamageError, MalformedEventError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.table_map import TableMap
+from binlogkit.log.index.losing import Losing
 from binlogkit.log.index.part import Part, Said, Wrote
 from binlogkit.log.index.segments import Segment
 from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.gtid_ledger import GtidLedger
-from binlogkit.rows.options import ReadOptions, Start
+from binlogkit.rows.options import KnownTables, Lost, ReadOptions, Start
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.reading import Reading
 from binlogkit.rows.schema import Supposition, small_name
@@ -42,25 +43,13 @@ _OF_DATABASES = {"database", "schema"}
 
 
 @dataclass(frozen=True, slots=True)
-class KnownTables:
-    """What DDL said of tables up to some point; ``tracked``: the names that it touched."""
-
-    catalog: Catalog
-    tracked: frozenset[tuple[str | None, str | None]]
-
-    def same(self, other: KnownTables) -> bool:
-        """Whether another one has the same content."""
-        return self.tracked == other.tracked and vars(self.catalog) == vars(other.catalog)
-
-
-@dataclass(frozen=True, slots=True)
 class Position:
     """Where a segment begins among all logs.
 
     ``part``: the part's number; ``events``, ``transactions``: how many come before; ``known``: what
     DDL said of the tables that its log touches, None for nothing; ``source``: the name of the
     server's logs, None where only the log names it; ``seen``: the GTIDs of its own transactions
-    that were read before.
+    that were read before; ``lost``: see :class:`Start`.
     """
 
     part: int
@@ -70,6 +59,7 @@ class Position:
     known: KnownTables | None
     source: str | None
     seen: GtidSet | None
+    lost: Mapping[Lost, KnownTables] = field(default_factory=dict)
 
     @property
     def base(self) -> int:
@@ -92,7 +82,7 @@ class Position:
             catalog, tracked = self.known.catalog, self.known.tracked
         start = Start(
             self.events, self.transactions, self.segment.pos, catalog, tracked, first, last,
-            self.seen,
+            self.seen, self.lost,
         )  # fmt: skip
         options = replace(options, source=options.source or self.source)
         return Reading(carriers, options, start=start)
@@ -139,10 +129,12 @@ class Joined:
     finer; ``reads``: whether logs are read from the positions; else each has one, without tables;
     ``happened``: what happened to tables, in log order, if ``happening``, also in repeated
     transactions; ``forgets``: what statements said of tables does not hold where logs are missing
-    after them; ``broken``: the parts right before which logs are missing; ``given``: definitions
+    after them, or damage may have taken others; ``broken``: the parts right before which logs are
+    missing, and ``damaged`` those in which statements are; ``given``: definitions
     that users gave with parts, of tables of which no statement spoke before; ``folded``: names are
     in small letters, as a server stores them; ``unnamed``: by part, the tables that have columns
-    whose names are not known there.
+    whose names are not known there, each with the offset of the damage since which they are not, 0
+    for none.
     """
 
     def __init__(
@@ -158,7 +150,7 @@ class Joined:
         forgets: bool = False,
     ) -> None:
         self._options = options = options or ReadOptions()
-        self._forgets, self.broken = forgets, set[int]()
+        self._forgets, self.broken, self.damaged = forgets, set[int](), set[int]()
         self._wanted, self._size, self._cuts, self._reads = sources, size, cuts and reads, reads
         self._tables = TableHistory(options)
         self.series = AllSeries(options.catalog)
@@ -174,7 +166,7 @@ class Joined:
         self.decisions: dict[int, Decision] = {}
         self.folded = False
         self._ledgers: list[Mapping[str, pa.Table]] = []
-        self.unnamed: dict[int, set[TableId]] = {}
+        self.unnamed: dict[int, dict[TableId, int]] = {}
         self.happened: list[Happened] | None = [] if happening else None
         self.undecodable, self.supposed = 0, dict[str, Supposition]()  # no row is decoded
         self.schemas, self.problems = self._tables.schemas, self._tables.problems
@@ -210,7 +202,7 @@ class Joined:
         name = None if self._source is None else self._source.name
         self._ledgers.append(part.ledger)
         if part.head is None:
-            self._place(i, part, Segment(), name, None)
+            self._place(i, part, Segment(), name, None, {})
             self._take_gaps(part, None)
             return
         series = self._begin(i, part)
@@ -218,18 +210,23 @@ class Joined:
         source = series.source.name
         whole = self._cuts and seen is None
         segments = self._chosen(part.segments) if whole else _WHOLE
+        losing = Losing(part, forgets=self._forgets)
         for wrote in part.wrote:
             self._tables.note_text(wrote.action, wrote.db, wrote.table, wrote.file, wrote.pos)
         said = iter(self._statements(part))
         following = next(said, None)
         for segment in segments:
             while following is not None and following.event < segment.events:
-                self._apply(i, following, part.names[-1])
+                self._lose(i, part, losing, losing.of(following))
+                self._apply(i, following, part.names[-1], losing)
                 following = next(said, None)
-            self._place(i, part, segment, source, seen)
+            self._lose(i, part, losing, (0, segment.pos))
+            self._place(i, part, segment, source, seen, losing.known)
         while following is not None:
-            self._apply(i, following, part.names[-1])
+            self._lose(i, part, losing, losing.of(following))
+            self._apply(i, following, part.names[-1], losing)
             following = next(said, None)
+        self._lose(i, part, losing, None)
         self._end(part, series)
 
     def _statements(self, part: Part) -> Iterable[Said | Wrote]:
@@ -289,7 +286,22 @@ class Joined:
             if self._options.on_damage == "stop" and part.damages:
                 self._stopped, self._stopped_at = part.damages[0], self.events + part.events
 
-    def _apply(self, i: int, said: Said | Wrote, file: str) -> None:
+    def _lose(self, i: int, part: Part, losing: Losing, until: Lost | None) -> None:
+        """Up to a place, or to a part's end, statements may be missing."""
+        place = losing.before(until)
+        if place is None:
+            return
+        tables, (number, offset) = self._tables, place
+        reason = f"statements may be missing in {part.names[number]} at {offset}"
+        tables.lose(reason, losing.same(place))
+        for given in losing.given(place):
+            tables.give(given, anew=False)
+        self.damaged.add(i)
+        known = self._known(part)
+        if known is not None:
+            losing.known[place] = known
+
+    def _apply(self, i: int, said: Said | Wrote, file: str, losing: Losing) -> None:
         """Take what changes or shows table definitions."""
         tables = self._tables
         if isinstance(said, Wrote):
@@ -309,12 +321,13 @@ class Joined:
                 tables.generation += 1
             tables.catalog.server_version = body
         elif isinstance(body, Catalog):
-            tables.give(body, anew=i in self.broken)
+            if not said.raw.pos:  # else it is given after statements are lost
+                tables.give(body, anew=i in self.broken)
             self._tables_mentioned = True
         elif isinstance(body, TableMap):
             with suppress(MalformedEventError):  # whoever reads the rows reports it
                 if not (schema := tables.schema(body, file, said.raw.pos)).named:
-                    self.unnamed.setdefault(i, set()).add(schema.name)
+                    self.unnamed.setdefault(i, {}).setdefault(schema.name, losing.at)
         elif changes := tables.apply(body, said.raw.file, said.raw.pos, said.raw.header.timestamp):
             self._tables_mentioned = True
             raw, mode = said.raw, body.status_vars.sql_mode
@@ -329,11 +342,12 @@ class Joined:
         self.happened.append(Happened(self.events + said.event, tx, source, *facts))
 
     def _place(
-        self, i: int, part: Part, segment: Segment, source: str | None, seen: GtidSet | None
-    ) -> None:
+        self, i: int, part: Part, segment: Segment, source: str | None, seen: GtidSet | None,
+        lost: Mapping[Lost, KnownTables],
+    ) -> None:  # fmt: skip
         events, transactions = self.events, self.transactions
         place = events + segment.events, transactions + segment.transactions
-        self.positions.append(Position(i, segment, *place, self._known(part), source, seen))
+        self.positions.append(Position(i, segment, *place, self._known(part), source, seen, lost))
 
     def _known(self, part: Part) -> KnownTables | None:
         """What is known here of the tables that a log touches; constant until the next DDL."""

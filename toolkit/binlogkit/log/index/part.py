@@ -66,9 +66,10 @@ class Said:
     tx: int | None = None
 
     @classmethod
-    def given(cls, file: str, text: str) -> Said:
-        """Definitions that a user gave, by their text, for the tables before a log."""
-        raw = RawEvent(file, 0, EventHeader(0, GIVEN, 0, 0, 0, 0), text.encode())
+    def given(cls, file: str, text: str, pos: int = 0) -> Said:
+        """Definitions that a user gave, by their text, for the tables before a log, or after what
+        is missing at an offset."""
+        raw = RawEvent(file, pos, EventHeader(0, GIVEN, 0, 0, 0, 0), text.encode())
         return cls(-1, raw, catalog_of_text(text))
 
 

@@ -321,7 +321,9 @@ def _segments(places: tuple[tuple[int, int, int], ...]) -> tuple[Segment, ...]:
 
 def _error(record: Record) -> DamageError:
     kind: type[DamageError] = getattr(errors, record["error"])
-    return kind(record["file"], record["pos"], record["reason"], record["field"])
+    error = kind(record["file"], record["pos"], record["reason"], record["field"])
+    error.end = record.get("end_pos")
+    return error
 
 
 def _finding(one: Finding, at: int) -> Record:

@@ -1,8 +1,9 @@
 """Definitions of tables that were given to a landing (``--schema``): they stay with it.
 
 The table ``given`` has them, each with the log from which on it counts: as of logs, until DDL
-touches the table; and until logs are missing, unless they are given again. An index's parts do not
-depend on what is given, so it is put before the statements of its log where parts are joined.
+touches the table; and until logs, or statements, are missing, unless they are given again. An
+index's parts do not depend on what is given, so it is put before the statements of its log where
+parts are joined.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Given:
     begun: int
     definitions: str
     given_at: int
+    pos: int | None = None
 
     @property
     def log(self) -> LogId:
@@ -64,7 +66,7 @@ def with_given(parts: Iterable[Part], given: Sequence[Given]) -> Iterator[Part]:
     """The parts, with what was given of their logs after what they have already."""
     for part in parts:
         log, file = log_of(part), part.names[-1]
-        own = [Said.given(file, one.definitions) for one in given if one.log == log]
+        own = [Said.given(file, one.definitions, one.pos or 0) for one in given if one.log == log]
         said = sorted([*part.said, *own], key=attrgetter("event")) if own else part.said
         yield replace(part, said=tuple(said)) if own else part
 
@@ -81,8 +83,9 @@ def newly_given(
 ) -> list[Given]:
     """What counts newly of definitions that a landing is given, and from where on.
 
-    A definition counts from where the names of its table's columns are not known; and unless the
-    same was given before, from the first log of each server of which nothing has landed.
+    A definition counts from where the names of its table's columns are not known: from the log's
+    beginning, or from damage on that may have taken statements; and unless the same was given
+    before, from the first log of each server of which nothing has landed.
 
     ``known``: what was given before, which ``parts`` have; ``joined``: these, ``join`` joins more;
     ``named``: the names of the landing's logs; ``landed``: of which logs something has, by server
@@ -98,14 +101,14 @@ def newly_given(
     logs = [i for i, part in enumerate(parts) if any(name in named for name in part.names)]
     sources = {position.part: position.source for position in joined.positions}
     fresh = {sources[i]: i for i in reversed(logs) if log_of(parts[i])[:2] not in landed}
-    places = {i: set(changed) for i in fresh.values() if changed}
+    places = {(i, 0): set(changed) for i in fresh.values() if changed}
     now = time.time_ns() // 1000
 
     def given() -> list[Given]:
         found = []
-        for i, names in sorted(places.items()):
-            text = catalog_text(catalog.only(partial(_among, names)))
-            found.append(Given(parts[i].names[-1], *log_of(parts[i])[:2], text, now))
+        for (i, pos), names in sorted(places.items()):
+            text, log = catalog_text(catalog.only(partial(_among, names))), log_of(parts[i])
+            found.append(Given(parts[i].names[-1], *log[:2], text, now, pos or None))
         return found
 
     more = True
@@ -114,11 +117,12 @@ def newly_given(
             joined = join(with_given(parts, given()))
         met, more = set[TableId](), False
         for i in logs:
-            lacking = {small_name(name) for name in joined.unnamed.get(i, ())} & own - met
-            met |= lacking
-            if not lacking <= places.get(i, set()):
-                places.setdefault(i, set()).update(lacking)
-                more = True
+            for named, pos in joined.unnamed.get(i, {}).items():
+                name = small_name(named)
+                if name in own - met and name not in places.get((i, pos), ()):
+                    places.setdefault((i, pos), set()).add(name)
+                    more = True
+                met.add(name)
     if places:  # tables without rows so far: others may refer to them
         places[min(places)] |= changed - {small_name(name) for name in joined.schemas}
     return given()

@@ -126,7 +126,7 @@ def land_logs(
         join = partial(Joined, options=options, size=task_bytes, happening=named, forgets=True)
         joined, new = join(parts), list[Given]()
         if catalog is not None:
-            behind = [joined.unnamed.get(i, set()) for i in range(len(summary.parts))]
+            behind = [joined.unnamed.get(i, {}) for i in range(len(summary.parts))]
             if any(terms.wanted.wants_table(*name) for names in behind for name in names):
                 summary, rest = Summary(), summaries.parts()
                 parts = rest

@@ -49,7 +49,7 @@ from binlogkit.spark.landing.given import Given, with_given
 from binlogkit.spark.landing.parts import parts_beside
 from binlogkit.spark.landing.spans import Landed, Span
 
-_FILE, _FACTS, _VERSION = "summary.parquet", b"binlogkit:summary", 4
+_FILE, _FACTS, _VERSION = "summary.parquet", b"binlogkit:summary", 5
 _LEAST = 8  # logs for which a summary is written anew
 #: A server's logs: their folder, their stem, the server's id, the source's name if it has one.
 Group: TypeAlias = tuple[str, str, int, "str | None"]
@@ -107,7 +107,7 @@ class Summaries:
         """Write the summary of a landing that has ended; ``parts``: those besides ``before``,
         ``spans``: of the journal. WriteError."""
         every = [*before.parts, *parts]
-        groups, behind = grouped(every), {id(every[i]) for i in joined.broken}
+        groups, behind = grouped(every), {id(every[i]) for i in joined.broken | joined.damaged}
         if groups is None or not all(one.name == place_of(one) for one in self._log.carriers):
             return
         keys = {places[0]: key for key, places in self._places.items() if len(places) == 1}
@@ -115,7 +115,7 @@ class Summaries:
         chosen, made, sources = set[str](), list[Part](), set[str | None]()
         for (*_, source), own in groups.items():
             old = [part for part in own if id(part) in known]
-            # Up to where logs are missing: there tables may change.
+            # Up to where logs or statements are missing: there tables may change.
             first = [*takewhile(lambda part: id(part) not in behind, own)]
             new = _closed(first[len(old) :], keys, landed)
             chosen |= {keys[part.names[0]] for part in new}
