@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 
 import binlogkit.spark
 from binlogkit.errors import DamageError, InputError, UsageError
+from binlogkit.spark.landing import land_logs
 from binlogkit_fixtures import golden
 from tests.spark.killing import killed
 from tests.spark.landing.landings import land, landed
@@ -116,3 +117,18 @@ def test_logs_that_are_named_from_the_working_directory(
         assert arrived.rows and not arrived.lost
     land(tmp_path, tmp_path / "whole")
     assert landed(tmp_path / "lake") == landed(tmp_path / "whole")
+
+
+@pytest.mark.gate
+def test_many_logs_land_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what one landing of all gives, and its counts."""
+    logs = [str(log) for log in golden.case("8.0-row-full", "transactions").binlogs]
+    whole = binlogkit.spark.land(None, logs, tmp_path / "whole")
+    monkeypatch.setattr(land_logs, "_TOGETHER", 1)
+    found = binlogkit.spark.land(None, logs, tmp_path / "turns")
+    assert landed(tmp_path / "turns") == landed(tmp_path / "whole")
+    assert (found.rows, found.waiting, found.updated) == (whole.rows, [], whole.updated)
+    assert (whole.batches, found.batches) == (1, 2)
+    assert [one.file for one in found.spans] == logs
+    again = binlogkit.spark.land(None, logs, tmp_path / "turns")
+    assert (again.batches, again.updated.knew) == (0, 2)

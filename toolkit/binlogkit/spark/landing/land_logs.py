@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,8 @@ from binlogkit.spark.workers import own_interpreter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_TOGETHER = 1000  # logs
 
 
 def land(
@@ -144,10 +146,17 @@ def land_on(
         queries = not (masked or has_erased(folder))
         return index_logs(spark, log.carriers, ledger, storage, queries=queries)
 
+    every = log.carriers
+
     def lands() -> Arrived:
-        return land_logs(
-            log, folder, terms, run=run, updated=updated, storage=storage, reached=reached, **sizes
-        )  # fmt: skip
+        found = list[Arrived]()
+        for end in _rounds(log, folder, terms):
+            log.carriers = every[:end]
+            found.append(land_logs(
+                log, folder, terms, run=run, updated=updated, storage=storage, reached=reached,
+                **sizes,
+            ))  # fmt: skip
+        return reduce(Arrived.and_then, found)
 
     folder.check_local(landing=True)
     # To the end, so that no row is erased that is about to be written.
@@ -169,6 +178,16 @@ def land_on(
         if changed or not (folder / VIEWS).exists():
             write_views(folder, now)
     return arrived
+
+
+def _rounds(log: Log, out: LandingPath, terms: Terms) -> list[int]:
+    """How many of the logs are indexed and land in turn: what each says is in memory until it has
+    landed. Whether names of tables are mistyped, only all logs together say."""
+    count, ends = len(log.carriers), list[int]()
+    if count > _TOGETHER and not (terms.tables or terms.exclude or terms.masks.masks):
+        fresh = set(map(id, fresh_logs(log, out)))
+        ends = [i for i, one in enumerate(log.carriers, 1) if id(one) in fresh]
+    return [*ends[_TOGETHER - 1 : -1 : _TOGETHER], count]
 
 
 def _landed_whole(out: LandingPath) -> set[str]:

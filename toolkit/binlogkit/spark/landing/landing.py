@@ -9,6 +9,7 @@ that was begun, and no row is doubled or lost.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -85,6 +86,18 @@ class Arrived:
     changed: list[str] = field(default_factory=list)
     current: list[KeptTable] = field(default_factory=list)
     compacted: list[Compacted] = field(default_factory=list)
+
+    def and_then(self, later: Arrived) -> Arrived:
+        """The result of this landing and a later one of these logs and more."""
+        rows = Counter(self.rows)
+        rows.update(later.rows)
+        read = self.updated.read + later.updated.read
+        return replace(
+            later, updated=replace(later.updated, knew=self.updated.knew, read=read),
+            batches=self.batches + later.batches, rows=dict(rows), files=self.files + later.files,
+            spans=[*self.spans, *later.spans],
+            lost=[*self.lost, *later.lost], changed=[*self.changed, *later.changed],
+        )  # fmt: skip
 
 
 def land_logs(

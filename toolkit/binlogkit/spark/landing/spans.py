@@ -113,6 +113,8 @@ def is_of(part: Part, span: Span) -> bool:
         return False
     if span.end >= part.extent.ended:
         return _is_whole(part, span)
+    if part.extent.plain and span.gtids and not part.gtids.intersect(GtidSet.parse(span.gtids)):
+        return False  # else the transactions of its batch are read
     return mark_of(part.ledger["transactions"], span.end) == span.mark
 
 
