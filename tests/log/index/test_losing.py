@@ -13,7 +13,7 @@ from binlogkit.rows.options import ReadOptions
 from binlogkit_fixtures import golden
 from tests.fuzz.binlogkit_fuzz.framing import places
 
-LOG = golden.case("8.0-row-full", "transactions").binlogs[0]
+LOG, NEXT = golden.case("8.0-row-full", "transactions").binlogs
 DATA = LOG.read_bytes()
 EVENTS = [(at, DATA[at + 4]) for at in places(DATA)[:-1]]
 GTID, QUERY, XID, MAP, UPDATE = 33, 2, 16, 19, 31
@@ -73,6 +73,18 @@ def test_a_whole_transaction_may_have_been_one(tmp_path: Path) -> None:
     assert losing.before(None) is None  # each is met once
     missing = lost(part)
     assert missing and "bank.account" not in missing
+
+
+def test_a_log_after_damage_has_the_tables_that_are_known_there(tmp_path: Path) -> None:
+    """GTIDs that damage took are not missing before the next log."""
+    at = of_kind(GTID, QUERY, MAP)
+    end = next(p for p, code in EVENTS if p > at and code == GTID)
+    part = part_of(tmp_path, at, end + 40)
+    assert part.alone.losses[0].gtids
+    (following,) = parts_of(open_log(NEXT).carriers)
+    joined = Joined([part, following], ReadOptions("report"), forgets=True)
+    assert not joined.broken and joined.damaged == {0}
+    assert ("bank", "account") not in joined.unnamed.get(1, {})
 
 
 def test_nothing_is_lost_where_nobody_asks(tmp_path: Path) -> None:

@@ -75,8 +75,8 @@ class Series:
     """Logs that follow each other; ``head``: of the last one that was read.
 
     ``gtids``: those in the logs and before them; ``next_name``, ``rotated``: what the last log's
-    ROTATE names, and when; ``damaged``: whether damage took a part of it; ``broken``: whether
-    something is missing right before it, as far as the logs show that.
+    ROTATE names, and when; ``broken``: whether something is missing right before it, as far as the
+    logs show that, other than what damage took of the log before.
     """
 
     source: SourceTables
@@ -86,13 +86,12 @@ class Series:
     gtids: GtidLedger = field(default_factory=GtidLedger)
     next_name: str | None = None
     rotated: int = 0
-    damaged: bool = False
     broken: bool = False
 
     def add(self, head: Head) -> None:
         """Take the next log."""
         self.broken = bool(self.names) and self._lacks(head)
-        self.head, self.damaged = head, False
+        self.head = head
         self.names.add(head.name)
         number = split_name(head.name)[2]
         if number is not None:
@@ -101,10 +100,11 @@ class Series:
             self.gtids.add_set(head.previous)
         self.next_name, self.rotated = None, 0
 
-    def end(self, gtids: GtidSet, next_name: str | None, rotated: int, *, damaged: bool) -> None:
-        """The last log was read: its GTIDs, and the rest as in the attributes."""
+    def end(self, gtids: GtidSet, next_name: str | None, rotated: int) -> None:
+        """The last log was read: its GTIDs, also of what damage took of it, and the rest as in the
+        attributes."""
         self.gtids.add_set(gtids)
-        self.next_name, self.rotated, self.damaged = next_name, rotated, damaged
+        self.next_name, self.rotated = next_name, rotated
 
     def _lacks(self, head: Head) -> bool:
         """Whether logs or transactions are missing between the last log and this one."""
@@ -114,7 +114,7 @@ class Series:
         known = self.gtids.to_set()
         if known and self.head.previous is not None and head.previous is not None:
             return bool(head.previous.subtract(known))
-        return self.damaged
+        return False
 
     def takes(self, head: Head) -> bool:
         """Whether a log belongs to the series."""

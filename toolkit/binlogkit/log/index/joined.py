@@ -25,6 +25,7 @@ from binlogkit.events.table_map import TableMap
 from binlogkit.log.index.losing import Losing
 from binlogkit.log.index.part import Part, Said, Wrote
 from binlogkit.log.index.segments import Segment
+from binlogkit.log.index.stored import read_gtids
 from binlogkit.rows.ddl import Catalog, TableChange
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import KnownTables, Lost, ReadOptions, Start
@@ -265,7 +266,10 @@ class Joined:
     def _end(self, part: Part, series: Series) -> None:
         """The log ends: keep what later logs need."""
         self._take_gaps(part, series)
-        series.end(part.gtids, part.next_name, part.rotated, damaged=bool(part.damages))
+        gtids = GtidLedger(part.gtids)
+        for loss in part.alone.losses:
+            gtids.add_set(read_gtids(loss.gtids))
+        series.end(gtids.to_set(), part.next_name, part.rotated)
         self.folded = self.folded or self._tables.catalog.folded
         source = series.source.name
         if not self._wanted or source in self._wanted:
