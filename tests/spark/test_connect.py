@@ -100,12 +100,19 @@ def test_commands_take_its_address(server: str, tmp_path: Path) -> None:
         assert here == there != []
 
 
-@pytest.mark.parametrize("url", ["sc://127.0.0.1:1", "sc://127.0.0.1:99999"])
-def test_no_server_is_one_sentence(url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("url", "server"),
+    [
+        ("sc://127.0.0.1:1", "sc://127.0.0.1: no Spark Connect server"),
+        ("sc://127.0.0.1:99999", "sc://127.0.0.1: no Spark Connect server"),
+        ("spark://127.0.0.1:1,127.0.0.1:99999", "spark://127.0.0.1: no Spark master"),
+    ],
+)
+def test_no_server_is_one_sentence(url: str, server: str, tmp_path: Path) -> None:
     done = client(
         "-m", "binlogkit", "land", str(CASE.path), "--out", str(tmp_path / "lake"),
         "--engine", "spark", "--master", url,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "sc://127.0.0.1: no Spark Connect server answers there" in done.stderr
+    assert f"{server} answers there" in done.stderr
     assert "Traceback" not in done.stderr

