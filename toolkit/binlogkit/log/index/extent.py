@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from binlogkit.rows.transactions import Outcome
 
-_MARKED = ("pos", "end_pos", "timestamp", "end_timestamp", "server_id", "xid", "events", "size")
+#: What a mark is made of.
+MARKED = ("pos", "end_pos", "timestamp", "end_timestamp", "server_id", "xid", "events", "size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,6 @@ def mark_of(transactions: pa.Table, end: int) -> str:
     """A hash of a log's first transactions: position, time and size of each, not file names."""
     found = hashlib.sha256()
     table = transactions.slice(0, end)
-    for name in _MARKED:
+    for name in MARKED:
         found.update(np.asarray(table[name].fill_null(0)).astype("<u8").tobytes())
     return found.hexdigest()

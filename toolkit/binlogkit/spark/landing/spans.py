@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from binlogkit.errors import InputError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.index import Joined, Part
-from binlogkit.log.index.extent import mark_of
+from binlogkit.log.index.extent import MARKED, mark_of
+from binlogkit.log.index.later import columns_of
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.spark.landing.waiting import PREPARED, LogId, Waiting
@@ -115,7 +116,12 @@ def is_of(part: Part, span: Span) -> bool:
         return _is_whole(part, span)
     if part.extent.plain and span.gtids and not part.gtids.intersect(GtidSet.parse(span.gtids)):
         return False  # else the transactions of its batch are read
-    return mark_of(part.ledger["transactions"], span.end) == span.mark
+    return _mark(part, span.end) == span.mark
+
+
+def _mark(part: Part, end: int) -> str:
+    """The mark of a log's first transactions."""
+    return mark_of(columns_of(part.ledger, "transactions", MARKED), end)
 
 
 def log_of(part: Part) -> LogId:
@@ -129,7 +135,7 @@ def begins(part: Part, other: Part) -> bool:
     heads = [(one.head.server_id, one.head.begun) for one in (part, other) if one.head is not None]
     if len(heads) < 2 or heads[0] != heads[1] or not 0 < other.extent.ended <= part.extent.ended:
         return False
-    return mark_of(part.ledger["transactions"], other.extent.ended) == other.extent.mark
+    return _mark(part, other.extent.ended) == other.extent.mark
 
 
 def _is_whole(part: Part, span: Span) -> bool:
