@@ -219,6 +219,7 @@ def test_a_damaged_file_fails_its_split_and_no_other(tmp_path: Path) -> None:
     assert records(plan_of(tmp_path, onDamage="report")) == wanted
     for mode in ("stop", "report"):
         (damage,) = records(plan_of(tmp_path, onDamage=mode, records="damages"))
+        assert damage.pop("end_pos") > caught.value.offset
         assert damage == {
             "file": str(second),
             "pos": caught.value.offset,

@@ -14,10 +14,9 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field, replace
-from itertools import takewhile
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -115,9 +114,7 @@ class Summaries:
         chosen, made, sources = set[str](), list[Part](), set[str | None]()
         for (*_, source), own in groups.items():
             old = [part for part in own if id(part) in known]
-            # Up to where logs or statements are missing: there tables may change.
-            first = [*takewhile(lambda part: id(part) not in behind, own)]
-            new = _closed(first[len(old) :], keys, landed)
+            new = _closed(own[len(old) :], keys, landed, behind)
             chosen |= {keys[part.names[0]] for part in new}
             alone = source is None or source not in sources  # else others may share its tables
             sources.add(source)
@@ -222,12 +219,16 @@ def _begun(part: Part) -> int:
     return split_name(part.names[0])[2] or 0
 
 
-def _closed(parts: Sequence[Part], keys: Mapping[str, str], landed: Landed) -> Sequence[Part]:
-    """The first parts of one server that no later landing needs: without its last log."""
+def _closed(
+    parts: Sequence[Part], keys: Mapping[str, str], landed: Landed, behind: Container[int]
+) -> Sequence[Part]:
+    """The first parts of one server that no later landing needs: without its last log, and up to
+    where logs or statements are missing (``behind``): there tables may change."""
     prepared, end = set[str](), 0
     for i, part in enumerate(parts[:-1]):
         ended = max((span.end for span in landed.of(part)), default=0)
-        if part.names[0] not in keys or not ended == part.extent.ended == part.transactions:
+        whole = ended == part.extent.ended == part.transactions
+        if part.names[0] not in keys or not whole or id(part) in behind:
             break
         prepared = prepared - part.decided.keys() | part.prepared.keys()
         end = end if prepared else i + 1
