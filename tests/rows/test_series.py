@@ -271,6 +271,44 @@ def test_what_rotate_proves() -> None:
     assert series.of(head("day3/x.000003", begun=300)) is not first
 
 
+def test_a_copy_begins_with_the_tables_before_its_log() -> None:
+    """What it says again changes no table of other logs, which go on beside those that they lie
+    beside."""
+    logs = [
+        head(name, source="s", begun=begun)
+        for name, begun in (
+            ("a/x.000001", 1), ("a/x.000002", 5), ("b/x.000002", 5), ("a/x.000003", 9),
+        )
+    ]  # fmt: skip
+    series = AllSeries(None, names=[one.name for one in logs])
+    first = series.of(logs[0])
+    first.source.catalog.apply("CREATE TABLE t (a INT)", default_db="d")
+    assert series.of(logs[1]) is first
+    first.source.catalog.apply("ALTER TABLE t ADD b INT", default_db="d")
+    first.next_name, first.rotated = "x.000003", 9
+    copy = series.of(logs[2])
+    assert copy is not first and not copy.broken
+    (table,) = copy.source.catalog.tables()
+    assert [column.name for column in table.columns] == ["a"]
+    copy.next_name, copy.rotated = "x.000003", 9
+    assert series.of(logs[3]) is first and not first.broken
+    (table,) = series.definitions(["s"])
+    assert [column.name for column in table.columns] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("rotated", "broken"), [(9, False), (None, True)])
+def test_a_log_of_another_folder_follows_only_if_the_last_one_proves_it(
+    rotated: int | None, broken: bool
+) -> None:
+    series = AllSeries(None)
+    first = series.of(head("a/x.000001", source="s"))
+    if rotated is not None:
+        first.next_name, first.rotated = "x.000002", rotated
+    found = series.of(head("b/x.000002", source="s", begun=9, server_id=2))
+    assert found is not first and found.source is first.source
+    assert found.broken is broken
+
+
 def test_an_intact_copy_counts_after_a_damaged_one(place: Place) -> None:
     at = FIRST.index(b"Ann") + 1
     damaged = FIRST[:at] + bytes([FIRST[at] ^ 1]) + FIRST[at + 1 :]

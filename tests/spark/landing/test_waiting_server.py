@@ -106,3 +106,52 @@ def test_late_logs_masks_and_reserved_names(logs: Any, tmp_path: Path) -> None:
         assert len(files) > 3
         for path in files:
             assert "secret" not in str(pq.read_table(path, partitioning=None).to_pydict()), path
+
+
+#: A log each: the second one swaps the names of two columns.
+SWAPPED = (
+    ("CREATE DATABASE shop", "CREATE TABLE shop.t (id INT, a INT, b INT)",
+     "INSERT INTO shop.t VALUES (1, 10, 100)"),
+    ("ALTER TABLE shop.t CHANGE a c INT, CHANGE b a INT", "ALTER TABLE shop.t CHANGE c b INT",
+     "INSERT INTO shop.t (id, a, b) VALUES (2, 20, 200)"),
+    ("INSERT INTO shop.t (id, a, b) VALUES (3, 30, 300)",),
+    ("INSERT INTO shop.t (id, a, b) VALUES (4, 40, 400)",),
+)  # fmt: skip
+#: Which logs land together, of which folders; and how many rows wait in the end.
+ORDERS = (
+    ("x1 x2 x3 x4", 0), ("x1,y2,z3,x4", 0), ("z1,y2,x3,w4", 0), ("z1 y2 x3 w4", 0),
+    ("x3 x2 x1", 0), ("x1,y3", 1), ("x1 y3", 1), ("x1,y3,x1 y3 z2", 0), ("y2 y3,z1", 2),
+    ("x1 x2,y1 y2,x3", 0), ("x1 x2,y1 y2,y3", 0), ("x1 x2,y2,x3", 0), ("x1 x2,y2,y3", 0),
+    ("x1 x2,y2,z3,x4", 0), ("y1 y2,x1 x2,x3", 0), ("x1 y1 x2 y2 x3 y3", 0),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("series", "mode"), [("5.7", "ON"), ("8.0", "OFF")])
+def test_logs_and_their_copies_in_several_folders(series: str, mode: str, tmp_path: Path) -> None:
+    """A row that lands has the values that it was inserted with."""
+    options = {"gtid-mode": mode, "enforce-gtid-consistency": mode}
+    with shared_server(ServerSpec(series, options)) as server:
+        server.query("FLUSH BINARY LOGS")
+        logs = []
+        for statements in SWAPPED:
+            name = server.binlog_names()[-1]
+            for statement in statements:
+                server.query(statement)
+            server.query("FLUSH BINARY LOGS")
+            logs.append((name, server.copy_binlog(name, tmp_path / name).read_bytes()))
+    for order, wait in ORDERS:
+        folder = tmp_path / order
+        for together in order.split(","):
+            paths = []
+            for one in together.split(" "):
+                name, data = logs[int(one[1]) - 1]
+                path = folder / one[0] / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+                paths.append(str(path))
+            arrived = land(paths, folder / "lake", name="s")
+        assert (order, sum(one.rows for one in arrived.waiting)) == (order, wait)
+        found = landed(folder / "lake", "shop.t").to_pylist()
+        rows = [(row["id"], row["a"], row["b"]) for row in found]
+        assert (order, sorted(rows)) == (order, [(i, i * 10, i * 100) for i, *_ in sorted(rows)])
+        assert len(rows) + wait == len({one[1] for one in order.replace(",", " ").split(" ")})

@@ -78,7 +78,8 @@ class Reading:
         self.schemas, self.problems = self.tables.schemas, self.tables.problems
         self.texts = self.tables.texts
         catalog = self.start.catalog or self.options.catalog
-        self.series = series or AllSeries(catalog, self.start.tracked)
+        names = (carrier.name for carrier in carriers)
+        self.series = series or AllSeries(catalog, self.start.tracked, names=names)
         self.seen = GtidLedger(self.start.seen)
         self.sources: frozenset[str] = frozenset()
         self.threads: set[int] = set()  # of the transactions that were met
@@ -323,7 +324,6 @@ class Reading:
         if source is before:
             return
         if before is not None:
-            before.catalog, before.tracked = self.tables.catalog, self.tables.tracked
             self._slots.resolve_anew()
         self._source = source
         self.tables.take_over(source)

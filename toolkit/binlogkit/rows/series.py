@@ -10,6 +10,7 @@ and streams of one server id follow each other unless their GTIDs say otherwise.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
@@ -63,11 +64,16 @@ class Head:
 
 @dataclass(slots=True)
 class SourceTables:
-    """What logs of one name share: the tables as DDL left them, and the names that it touched."""
+    """What logs of one name share: the tables as DDL left them, and the names that it touched;
+    copies of logs have their own."""
 
     name: str
     catalog: Catalog
     tracked: set[tuple[str | None, str | None]]
+
+    def copy(self) -> SourceTables:
+        """The same tables, which change on their own."""
+        return SourceTables(self.name, self.catalog.copy(), set(self.tracked))
 
 
 @dataclass(slots=True)
@@ -90,7 +96,8 @@ class Series:
 
     def add(self, head: Head) -> None:
         """Take the next log."""
-        self.broken = bool(self.names) and self._lacks(head)
+        if self.names:
+            self.broken = self._lacks(head)
         self.head = head
         self.names.add(head.name)
         number = split_name(head.name)[2]
@@ -133,6 +140,11 @@ class Series:
         beside = before[:2] == (folder, stem)
         return (alike and beside) or ((alike or beside) and bool(self._goes_on(head, number)))
 
+    def leads_to(self, head: Head) -> bool:
+        """Whether the last log proves that this one, of whatever folder and server, comes right
+        after it."""
+        return bool(self._goes_on(head, split_name(head.name)[2])) and not self._lacks(head)
+
     def _goes_on(self, head: Head, number: int | None) -> bool | None:
         """Whether the last log proves that this one comes after it; None where unknown."""
         if self.head.previous is not None and head.previous is not None:
@@ -144,33 +156,77 @@ class Series:
         return number is None or number == split_name(self.next_name)[2]
 
 
+def _identity(source: str, head: Head) -> object:
+    """What a log and its copies have in common."""
+    return source, head.server_id, head.begun, head.relay, split_name(head.name)[1:]
+
+
 class AllSeries:
     """The series of the logs that were read.
 
     ``catalog``, ``tracked``: the tables before each, and which of them the logs describe;
-    ``began``: the first log's name, and the GTIDs before it where it says so.
+    ``names``: of all logs, of which copies have the same ones in other folders; ``began``: the
+    first log's name, and the GTIDs before it where it says so.
     """
 
-    def __init__(self, catalog: Catalog | None, tracked: Names = frozenset()) -> None:
+    def __init__(
+        self,
+        catalog: Catalog | None,
+        tracked: Names = frozenset(),
+        *,
+        names: Iterable[str] = (),
+    ) -> None:
         self._catalog, self._tracked = catalog or Catalog(), tracked
         self._series: list[Series] = []
         self.began: tuple[str, GtidSet | None] = ("", None)
-        self._sources: dict[str, SourceTables] = {}
+        self._sources: set[str] = set()
+        counted = Counter(split_name(name)[1:] for name in names)
+        self._several = {name for name, count in counted.items() if count > 1}
+        self._before: dict[object, SourceTables] = {}  # a log that may have copies
 
     def of(self, head: Head) -> Series:
         """The series of a log that begins, which it is added to."""
-        found = next((s for s in reversed(self._series) if s.takes(head)), None)
-        if found is None:
-            name = head.source or self._new_name(head.name)
-            if name not in self._sources:
-                self._sources[name] = SourceTables(name, self._catalog.copy(), set(self._tracked))
-            source = self._sources[name]
-            found = Series(source, head)
-            self._series.append(found)
         if not self.began[0]:
             self.began = head.name, head.previous
+        found = self._continued(head)
+        if found is None:
+            name = head.source or self._new_name(head.name)
+            found = Series(self._tables(name, head), head)
+            own = [s for s in self._series if s.source is found.source]
+            found.broken = bool(own) and not any(s.leads_to(head) for s in own)
+            self._sources.add(name)
+            self._series.append(found)
         found.add(head)
+        if split_name(head.name)[1:] in self._several:
+            source = found.source
+            self._before.setdefault(_identity(source.name, head), source.copy())
         return found
+
+    def _continued(self, head: Head) -> Series | None:
+        """The series that a log goes on, rather one of its folder."""
+        place, found = split_name(head.name)[:2], None
+        for series in reversed(self._series):
+            if series.takes(head):
+                if split_name(series.head.name)[:2] == place:
+                    return series
+                found = found or series
+        return found
+
+    def _tables(self, name: str, head: Head) -> SourceTables:
+        """The tables of a server before a log that begins a series: a copy of a log that was read
+        begins with those before that one."""
+        copied = self._before.get(_identity(name, head))
+        if copied is not None:
+            return copied.copy()
+        last = self._last_of(name)
+        if last is not None:
+            return last.source
+        return SourceTables(name, self._catalog.copy(), set(self._tracked))
+
+    def _last_of(self, name: str) -> Series | None:
+        """The series of a source that has come furthest."""
+        own = (s for s in self._series if s.source.name == name)
+        return max(own, key=lambda s: (s.head.begun, split_name(s.head.name)[2] or 0), default=None)
 
     def joined(self, names: Iterable[str]) -> bool:
         """Whether the logs of these sources have GTIDs in common, one after the other: such servers
@@ -185,8 +241,8 @@ class AllSeries:
 
     def definitions(self, names: Iterable[str]) -> list[TableDefinition]:
         """The tables of these sources as the logs that were read left them."""
-        known = [self._sources[name].catalog for name in names if name in self._sources]
-        return [table for catalog in known for table in catalog.tables()]
+        known = filter(None, map(self._last_of, names))
+        return [table for series in known for table in series.source.catalog.tables()]
 
     def _new_name(self, name: str) -> str:
         """What a series is called that begins with a log: ``host-a/binlog``, else as the log."""

@@ -190,7 +190,9 @@ class TableHistory:
     def _fold_since(self, folded: bool) -> None:
         """Take names in small letters from where the server showed to store them so."""
         if self.catalog.folded and not folded:
-            self.tracked = {(db and db.lower(), tab and tab.lower()) for db, tab in self.tracked}
+            small = {(db and db.lower(), tab and tab.lower()) for db, tab in self.tracked}
+            self.tracked.clear()
+            self.tracked |= small  # the source's, too
 
     def _definitions(self, name: TableId) -> list[tuple[Origin, TableDefinition]]:
         """What SQL says of a table here: the given definition, until DDL in the log touches it."""

@@ -154,7 +154,9 @@ class Joined:
         self._forgets, self.broken, self.damaged = forgets, set[int](), set[int]()
         self._wanted, self._size, self._cuts, self._reads = sources, size, cuts and reads, reads
         self._tables = TableHistory(options)
-        self.series = AllSeries(options.catalog)
+        parts = [*parts]
+        names = (name for part in parts for name in part.names)
+        self.series = AllSeries(options.catalog, names=names)
         self.seen = GtidLedger()
         self.found = Gaps(Soundness(keeps=options.duplicates == "keep"))
         self._source: SourceTables | None = None
@@ -251,10 +253,7 @@ class Joined:
         if source != head.source:
             head = replace(head, source=source)
         series = self.series.of(head)
-        before = self._source
-        if series.source is not before:
-            if before is not None:
-                before.catalog, before.tracked = self._tables.catalog, self._tables.tracked
+        if series.source is not self._source:
             self._source = series.source
             self._tables.take_over(series.source)
         if series.broken:

@@ -6,6 +6,7 @@ from collections.abc import Container, Sequence
 
 from binlogkit.log import Log
 from binlogkit.log.index import Index, Part
+from binlogkit.rows.series import split_name
 from binlogkit.sources.carriers import Carrier
 from binlogkit.spark.landing.spans import begins
 from binlogkit.spark.splits.commits import file_number
@@ -22,12 +23,30 @@ def parts_beside(
     """
     tables = ["transactions", "changes"]
     gone = index.besides(log.carriers, tables, later=True, apart=apart)
-    there = [*index.parts(carriers, log.options, tables, later=True)]
+    there = _ordered([*index.parts(carriers, log.options, tables, later=True)])
     known = [part for part in gone if part.head is not None]
     found = list(there)
     for part in reversed(known):
         if not any(begins(one, part) for one in there):
             found.insert(_place_of(part, found), part)
+    return found
+
+
+def _ordered(parts: Sequence[Part]) -> list[Part]:
+    """Parts with those of each server in the order of its logs, whatever folders these are in: by
+    number in one folder, else by time."""
+    own: dict[int, list[int]] = {}
+    for i, part in enumerate(parts):
+        if part.head is not None:
+            own.setdefault(part.head.server_id, []).append(i)
+    found = [*parts]
+    for places in own.values():
+        folders = {split_name(parts[i].names[-1])[:2] for i in places}
+        since = 1 if len(folders) > 1 else 2
+        for i, j in zip(
+            places, sorted(places, key=lambda i: _begun(parts[i])[since:]), strict=True
+        ):
+            found[i] = parts[j]
     return found
 
 
