@@ -13,6 +13,7 @@ import pyarrow as pa
 from binlogkit.spark.options import ScanOptions, parse_options
 from binlogkit.spark.splits.decode import decode, scan_schema
 from binlogkit.spark.splits.plan import make_plan
+from binlogkit.spark.stream.columns import Columns
 from binlogkit.spark.stream.offsets import Offset, from_json, to_json
 from binlogkit.spark.stream.planning import between, read
 from binlogkit.spark.stream.reach import Follower, Limit
@@ -20,6 +21,8 @@ from binlogkit.spark.stream.reach import Follower, Limit
 
 class Query:
     """A query over a folder; what it has read is ``rows``, batch by batch."""
+
+    inferred = True  # the schema, from the logs
 
     def __init__(self, *paths: Path | str, schema: pa.Schema, **options: str) -> None:
         self._given = {"paths": json.dumps([str(path) for path in paths]), **options}
@@ -39,9 +42,10 @@ class Query:
     def read(self, start: dict[str, Any], end: dict[str, Any]) -> list[dict[str, Any]]:
         """The rows between two offsets, as Spark's checkpoint has them."""
         before, after = (from_json(json.loads(json.dumps(at))) for at in (start, end))
+        columns = Columns(self._schema, self.inferred)
         batches: Iterator[pa.RecordBatch] = (
             batch
-            for task in between(self._follower, self.asked, before, after)
+            for task in between(self._follower, self.asked, before, after, columns)
             for batch in read(task, self._schema)
         )
         found: list[dict[str, Any]] = pa.Table.from_batches(list(batches), self._schema).to_pylist()

@@ -168,7 +168,8 @@ def _united_fields(schemas: Sequence[pa.Schema], table: str) -> list[pa.Field]:
                 raise SchemaError(
                     f"{table}.{field.name} is {known.type} in schema version "
                     f"{versions[field.name]} and {field.type} in version {version}: "
-                    "read one version at a time with batches()"
+                    "read one version at a time with batches(), or give Spark the columns with "
+                    ".schema(…)"
                 )
             facts = {**field.metadata, _SCALE: max(known.metadata[_SCALE], field.metadata[_SCALE])}
             fields[field.name] = pa.field(field.name, kind, metadata=facts)

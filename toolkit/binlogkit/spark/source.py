@@ -43,6 +43,7 @@ class BinlogDataSource(DataSource):
         super().__init__(options)
         self._scan = parse_options(options)
         self._plan: SplitPlan | None = None
+        self._inferred = False  # the columns, from the logs
 
     @classmethod
     def name(cls) -> str:
@@ -51,6 +52,7 @@ class BinlogDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns; a typed scan reads the logs to find its table's."""
+        self._inferred = True
         if not self._scan.typed:
             return struct_type(scan_schema(SplitPlan(Scan(self._scan))))
         if self._scan.base is not None:
@@ -65,7 +67,7 @@ class BinlogDataSource(DataSource):
         from binlogkit.spark.stream.reader import BinlogStreamReader
 
         check_masked(self._scan, wanted_schema(schema))
-        return BinlogStreamReader(self._scan, schema)
+        return BinlogStreamReader(self._scan, schema, inferred=self._inferred)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in ``schema``, which may be the user's choice."""

@@ -133,9 +133,10 @@ class Joined:
     after them, or damage may have taken others; ``broken``: the parts right before which logs are
     missing, and ``damaged`` those in which statements are; ``given``: definitions
     that users gave with parts, of tables of which no statement spoke before; ``folded``: names are
-    in small letters, as a server stores them; ``unnamed``: by part, the tables that have columns
-    whose names are not known there, each with the offset of the damage since which they are not, 0
-    for none.
+    in small letters, as a server stores them; ``shown``: where the first map of a version is, by
+    the version's ``id``: its part, file and offset; ``unnamed``: by part, the tables that have
+    columns whose names are not known there, each with the offset of the damage since which they are
+    not, 0 for none.
     """
 
     def __init__(
@@ -169,6 +170,7 @@ class Joined:
         self.decisions: dict[int, Decision] = {}
         self.folded = False
         self._ledgers: list[Mapping[str, pa.Table]] = []
+        self.shown: dict[int, tuple[int, str, int]] = {}
         self.unnamed: dict[int, dict[TableId, int]] = {}
         self.happened: list[Happened] | None = [] if happening else None
         self.undecodable, self.supposed = 0, dict[str, Supposition]()  # no row is decoded
@@ -329,7 +331,9 @@ class Joined:
             self._tables_mentioned = True
         elif isinstance(body, TableMap):
             with suppress(MalformedEventError):  # whoever reads the rows reports it
-                if not (schema := tables.schema(body, file, said.raw.pos)).named:
+                schema = tables.schema(body, file, said.raw.pos)
+                self.shown.setdefault(id(schema), (i, file, said.raw.pos))
+                if not schema.named:
                     self.unnamed.setdefault(i, {}).setdefault(schema.name, losing.at)
         elif changes := tables.apply(body, said.raw.file, said.raw.pos, said.raw.header.timestamp):
             self._tables_mentioned = True

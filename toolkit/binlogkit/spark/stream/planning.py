@@ -20,6 +20,7 @@ from binlogkit.spark.ranges import Bytes, Ranges
 from binlogkit.spark.splits.decode import decode
 from binlogkit.spark.splits.plan import Scan, Split, scan_of
 from binlogkit.spark.stream.beginning import inserts
+from binlogkit.spark.stream.columns import Columns
 from binlogkit.spark.stream.offsets import Offset, Reached, SnapshotPosition, is_log
 from binlogkit.spark.stream.reach import Follower
 
@@ -93,10 +94,13 @@ class _Between(Ranges):
         return GtidSet.of(filter(None, table["gtid"].slice(0, count).to_pylist()))
 
 
-def between(follower: Follower, asked: ScanOptions, start: Offset, end: Offset) -> list[Task]:
+def between(
+    follower: Follower, asked: ScanOptions, start: Offset, end: Offset, columns: Columns
+) -> list[Task]:
     """The tasks for everything between two offsets, in order.
 
-    Errors: InputError (a log is gone, replaced, or shorter than it was), SchemaError.
+    Errors: InputError (a log is gone, replaced, or shorter than it was), SchemaError (also of
+    :meth:`Columns.check`).
     """
     if start.base is None and end.base is not None:
         return [(Scan(replace(asked, paths=(), index=None)), end.base)]
@@ -113,12 +117,18 @@ def between(follower: Follower, asked: ScanOptions, start: Offset, end: Offset) 
     sources, size = asked.wanted().sources, asked.split_bytes
     joined = Joined(
         parts, follower.options, sources=sources, size=size, cuts=asked.of_rows,
-        forgets=bool(asked.mask),
+        happening=bool(asked.mask), forgets=bool(asked.mask),
     )  # fmt: skip
     names = {log.name: log.location or log.name for logs in found.values() for log in logs}
     held = GtidSet.parse(end.base.gtids or "") if end.base is not None else GtidSet()
     logs = _Between(parts, joined, names, before, held)
-    scan, _ = scan_of(replace(asked, index=None), follower.options, joined)
+    scan, versions = scan_of(replace(asked, index=None), follower.options, joined)
+
+    def reads(part: int, pos: int) -> bool:
+        own = ranges.get(part)
+        return own is not None and own.begin <= pos and (own.stop is None or pos < own.stop)
+
+    columns.check(asked, joined, versions, reads)
     if asked.kind == "changelog":
         wanted = {i: (own.first, own.end) for i, own in ranges.items()}
         for lost in logs.missing(wanted) if asked.on_damage == "stop" else ():

@@ -24,6 +24,7 @@ from binlogkit.errors import UsageError
 from binlogkit.spark.arrow_types import wanted_schema
 from binlogkit.spark.installed import shipped
 from binlogkit.spark.options import ScanOptions
+from binlogkit.spark.stream.columns import Columns
 from binlogkit.spark.stream.offsets import Offset, from_json, to_json, within
 from binlogkit.spark.stream.planning import between, read
 from binlogkit.spark.stream.reach import Follower, Limit
@@ -35,12 +36,13 @@ if TYPE_CHECKING:
 class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Logs that grow, and new ones, as batches of rows."""
 
-    def __init__(self, asked: ScanOptions, schema: StructType) -> None:
+    def __init__(self, asked: ScanOptions, schema: StructType, *, inferred: bool = True) -> None:
         if asked.kind in ("damages", "gaps"):
             raise UsageError(f"{asked.kind} are those of logs as they are, and no stream")
         if {"start_position", "stop_position"} & asked.filters.keys():
             raise UsageError("a stream begins at the offset in its checkpoint, at no position")
         self._asked, self._schema = asked, schema
+        self._columns = Columns(wanted_schema(schema), inferred)
         self._follower = Follower(asked)
         self._ends = False  # whether the query ends when there is nothing more
         self._target: Offset | None = None
@@ -81,7 +83,9 @@ class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The partitions of a batch."""
-        tasks = between(self._follower, self._asked, from_json(start), from_json(end))
+        tasks = between(
+            self._follower, self._asked, from_json(start), from_json(end), self._columns
+        )
         return [InputPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
