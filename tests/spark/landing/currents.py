@@ -21,9 +21,8 @@ from binlogkit.frames.layouts import empty_batch
 from binlogkit.frames.schema import CellState
 from binlogkit.log.states.table_state import TableState
 from binlogkit.rows.filters import written_table_name
-from binlogkit.spark.landing import Landing
+from binlogkit.spark.landing import Landing, current, keep_current
 from binlogkit.spark.landing.current_rows import as_inserts
-from binlogkit.spark.landing.current_tables import current, keep_current
 from binlogkit.spark.landing.kept import KeptTable
 from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.reading import folders, read

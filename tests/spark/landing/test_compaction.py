@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from binlogkit.spark.landing import Landing, compact
-from binlogkit.spark.landing.current_tables import current, keep_current
+from binlogkit.spark.landing import Landing, compact, current, keep_current
 from binlogkit_fixtures import golden
 from tests.spark.landing.currents import growing
 from tests.spark.landing.landings import land, landed

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from binlogkit.spark.landing.current_tables import current, keep_current
+from binlogkit.spark.landing import current, keep_current
 from binlogkit_fixtures.servers import Server, ServerSpec
 from tests.servers import shared_server
 from tests.spark.landing.landings import land

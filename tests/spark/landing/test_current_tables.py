@@ -14,9 +14,8 @@ from deltalake import DeltaTable
 from deltalake.table import TableMerger
 
 from binlogkit.errors import InputError, UsageError
-from binlogkit.spark.landing import Landing, current_tables
+from binlogkit.spark.landing import Landing, current, current_tables, keep_current
 from binlogkit.spark.landing.current_rows import net_rows
-from binlogkit.spark.landing.current_tables import current, keep_current
 from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.merging import merge_here, write_anew
 from binlogkit.spark.landing.reading import read

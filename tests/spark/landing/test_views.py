@@ -12,7 +12,7 @@ import pytest
 from binlogkit.cli import run
 from binlogkit.errors import InputError
 from binlogkit.rows.filters import written_table_name
-from binlogkit.spark.landing import current, landed
+from binlogkit.spark.landing import current, keep_current, landed
 from binlogkit.spark.landing.journal import read_landed
 from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.reading import folders
@@ -251,3 +251,24 @@ def test_names_that_duckdb_does_not_tell_apart() -> None:
         ("shop", "t"): ("shop", "t$2"),
         ("shop", "t$2"): ("shop", "t$2$2"),
     }
+
+
+def test_current_rows_that_lack_what_landed_later_say_so(tmp_path: Path) -> None:
+    first, second = golden.case("8.0-row-full", "transactions").binlogs
+    lake = tmp_path / "lake"
+
+    def comment() -> str | None:
+        asked = "SELECT comment FROM duckdb_views() WHERE view_name = 'account'"
+        [[found]] = opened(lake).sql(asked).fetchall()
+        return None if found is None else str(found)
+
+    lands([first], lake, "--current")
+    assert comment() is None
+    lands([second], lake)
+    assert comment() == (
+        "the rows after batch 1, without what landed later (--current brings them up to date)"
+    )
+    keep_current(lake)
+    assert comment() is None
+    rows = opened(lake).sql("SELECT count(*) FROM bank.account").fetchall()
+    assert rows == [(current(lake, "bank.account").num_rows,)]

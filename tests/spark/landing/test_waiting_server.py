@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from binlogkit.errors import InputError
-from binlogkit.spark.landing.current_tables import current, keep_current
+from binlogkit.spark.landing import current, keep_current
 from binlogkit.spark.landing.reading import landed
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.terms import Terms

@@ -11,10 +11,10 @@ the logs do.
 """
 
 from binlogkit.spark.landing.compaction import compact
-from binlogkit.spark.landing.current_tables import current, keep_current
+from binlogkit.spark.landing.current_tables import current
 from binlogkit.spark.landing.erasure import erase
 from binlogkit.spark.landing.expiry import expire
-from binlogkit.spark.landing.land_logs import land
+from binlogkit.spark.landing.land_logs import keep_current, land
 from binlogkit.spark.landing.reading import landed
 from binlogkit.spark.landing.restoring import Landing
 from binlogkit.spark.landing.standing import status

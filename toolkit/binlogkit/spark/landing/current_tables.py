@@ -42,11 +42,10 @@ from binlogkit.spark.landing.current_rows import (
     net_rows,
     touched_keys,
 )
-from binlogkit.spark.landing.dead_files import under_way
 from binlogkit.spark.landing.journal import last_begun, read_journal, read_landed
 from binlogkit.spark.landing.kept import KeptTable
 from binlogkit.spark.landing.landing_path import LandingPath
-from binlogkit.spark.landing.merging import Merge, known_of, merge_here, write_anew
+from binlogkit.spark.landing.merging import Merge, known_of, write_anew
 from binlogkit.spark.landing.own_rows import Held, OwnRows
 from binlogkit.spark.landing.passing import batches
 from binlogkit.spark.landing.reading import Within, folders, read, schema_of
@@ -73,33 +72,15 @@ class LandingMoved(Exception):
     """Another landing has begun a batch meanwhile, or has not ended."""
 
 
-def keep_current(
-    out: str | Path | LandingPath,
-    tables: Iterable[str] = (),
-    *,
-    ledger: str | Path | None = None,
-    target_options: Mapping[str, str] | None = None,
-    merge: Merge = merge_here,
-    again: Callable[[], object] = lambda: None,
-) -> list[KeptTable]:
-    """Bring the current-state tables of a landing up to date with what has landed.
-
-    ``tables``: ``db.table``, by default all that have landed; ``merge``: merges rows into a Delta
-    table; ``again``: lands the rest if another landing has begun. Errors: UsageError (deltalake is
-    not installed, a name without a database); InputError: nothing has landed, or not everything in
-    the ledger; WriteError.
-    """
-    place = place_of(out, ledger, target_options)
-    place.check_local()
-    read_journal(place)  # InputError: nothing has landed
-    with under_way(place):
-        return keep(place, tables, merge=merge, again=again)[0]
-
-
 def keep(
     out: LandingPath, tables: Iterable[str], *, merge: Merge, again: Callable[[], object]
 ) -> tuple[list[KeptTable], Now]:
-    """The same, and the landing as it was then."""
+    """Bring the current-state tables of a landing up to date with what has landed: these, or all
+    that have landed; and the landing as it was then.
+
+    ``again``: lands the rest if another landing has begun. Errors: those of :func:`keep_current`
+    (land_logs.py).
+    """
     for _ in range(_ATTEMPTS):
         try:
             now = Now(out)

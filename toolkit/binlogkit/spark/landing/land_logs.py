@@ -34,6 +34,7 @@ from binlogkit.spark.landing.journal import (
     read_terms,
     read_waiting,
 )
+from binlogkit.spark.landing.kept import KeptTable
 from binlogkit.spark.landing.landing import (
     BATCH_BYTES,
     LEDGER,
@@ -178,6 +179,31 @@ def land_on(
         if changed or not (folder / VIEWS).exists():
             write_views(folder, now)
     return arrived
+
+
+def keep_current(
+    out: str | Path | LandingPath,
+    tables: Iterable[str] = (),
+    *,
+    ledger: str | Path | None = None,
+    target_options: Mapping[str, str] | None = None,
+    merge: Merge = merge_here,
+    again: Callable[[], object] = lambda: None,
+) -> list[KeptTable]:
+    """Bring the current-state tables of a landing up to date with what has landed.
+
+    ``tables``: ``db.table``, by default all that have landed; ``merge``: merges rows into a Delta
+    table; ``again``: lands the rest if another landing has begun. Errors: UsageError (deltalake is
+    not installed, a name without a database); InputError: nothing has landed, or not everything in
+    the ledger; WriteError.
+    """
+    place = place_of(out, ledger, target_options)
+    place.check_local()
+    read_journal(place)  # InputError: nothing has landed
+    with under_way(place):
+        found, now = keep(place, tables, merge=merge, again=again)
+        write_views(place, now)
+    return found
 
 
 def _rounds(log: Log, out: LandingPath, terms: Terms) -> list[int]:

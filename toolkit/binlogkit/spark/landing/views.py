@@ -25,6 +25,7 @@ from binlogkit.spark.landing.shape import (
     own_fields,
     table_schema,
 )
+from binlogkit.spark.landing.tables import last_batch
 from binlogkit.spark.landing.terms import TermsSince, left_out
 
 #: Its name, in the landing's folder.
@@ -110,10 +111,16 @@ def _views(
         return
     view = f"{quoted(db)}.{quoted(table)}"
     yield _view(view, [current])
-    known = known_of(current) or {}
+    known, comments = known_of(current) or {}, list[str]()
     if not known.get("determined", True):
-        comment = "not determined: binlogkit state says why"
-        yield f"COMMENT ON VIEW {view} IS {text(comment)};\n"
+        comments.append("not determined: binlogkit state says why")
+    if was is None:
+        comments.append(
+            f"the rows after batch {last_batch(current)}, without what landed later (--current "
+            "brings them up to date)"
+        )
+    if comments:
+        yield f"COMMENT ON VIEW {view} IS {text('; '.join(comments))};\n"
     if was is not None:
         yield macro(name, shown, schema_of(current), schema or schema_of(landed[0]), was)
 
