@@ -78,7 +78,8 @@ class Reading:
         self.schemas, self.problems = self.tables.schemas, self.tables.problems
         self.texts = self.tables.texts
         catalog = self.start.catalog or self.options.catalog
-        names = (carrier.name for carrier in carriers)
+        # Of those that are there: an iterator may wait for logs that come.
+        names = [carriers[i].name for i in range(len(carriers))]
         self.series = series or AllSeries(catalog, self.start.tracked, names=names)
         self.seen = GtidLedger(self.start.seen)
         self.sources: frozenset[str] = frozenset()
