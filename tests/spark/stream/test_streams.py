@@ -17,6 +17,7 @@ import binlogkit as bk
 from binlogkit.errors import BinlogKitError, DamageError, InputError, UsageError
 from binlogkit.spark.stream.reach import Limit
 from binlogkit_fixtures import golden
+from tests.analyses.verify.conftest import write_series
 from tests.spark.splits.test_splits import SERIES
 from tests.spark.stream.streams import Query, batch_of
 
@@ -232,6 +233,35 @@ def test_logs_that_were_read_may_go_where_an_index_keeps_what_they_told(
                 made.all()
         else:
             rows = made.all()
+            for row in (*rows, *want):
+                row["file"] = row["source"] = None
+            assert rows == want
+        shutil.rmtree(logs)
+        logs.mkdir()
+
+
+@pytest.mark.parametrize("gone", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2)])
+def test_any_log_that_was_read_may_go_where_an_index_keeps_it(
+    gone: tuple[int, ...], logs: Path, tmp_path: Path
+) -> None:
+    """Also one between others, which are there."""
+    folder = tmp_path / "all"
+    folder.mkdir()
+    *first, last = write_series(folder, 4, 10)
+    for index in (str(tmp_path / "index"), None):
+        for log in first:
+            shutil.copy(log, logs)
+        made = query(logs, records="rows", **({"index": index} if index else {}))
+        made.all()
+        for i in gone:
+            (logs / first[i].name).unlink()
+        shutil.copy(last, logs)
+        made.restart()
+        if index is None:
+            with pytest.raises(InputError, match=r"\d{6}: is gone"):
+                made.all()
+        else:
+            rows, (want, _) = made.all(), batch_of(*first, last, records="rows")
             for row in (*rows, *want):
                 row["file"] = row["source"] = None
             assert rows == want

@@ -21,7 +21,7 @@ from binlogkit.spark.splits.decode import decode
 from binlogkit.spark.splits.plan import Scan, Split, scan_of
 from binlogkit.spark.stream.beginning import inserts
 from binlogkit.spark.stream.columns import Columns
-from binlogkit.spark.stream.offsets import Offset, Reached, SnapshotPosition, is_log
+from binlogkit.spark.stream.offsets import Offset, Reached, SnapshotPosition, is_behind, is_log
 from binlogkit.spark.stream.reach import Follower
 
 if TYPE_CHECKING:
@@ -105,12 +105,15 @@ def between(
     if start.base is None and end.base is not None:
         return [(Scan(replace(asked, paths=(), index=None)), end.base)]
     found = follower.carriers()
+    there = {log.name for logs in found.values() for log in logs}
     parts, before, ranges = list[Part](), list[int](), dict[int, _Range]()
     for series, at in end.series.items():
         begun = False
         for part in follower.before(series, at, found.get(series, [])):
             own, begun = _range(part, start.series.get(series), at, begun=begun)
-            if own.begin != own.stop:
+            # What is gone and was read to its last transaction had a ROTATE left.
+            left = own.first < own.end or asked.kind == "events" or part.names[-1] in there
+            if own.begin != own.stop and left:
                 ranges[len(parts)] = own
             before.append(own.first)
             parts.append(part)
@@ -159,6 +162,8 @@ def _range(part: Part, start: Reached | None, end: Reached, *, begun: bool) -> t
     if start is None or begun:
         return _Range(0, after, 0, stop), True
     if not any(is_log(name, start.log) for name in part.names):
+        if is_behind(part.names[-1], start.log):  # that one is gone
+            return _Range(0, after, 0, stop), True
         return _Range(count, count, 0, 0), False
     if start.pos is None:
         return _Range(count, count, 0, 0), True

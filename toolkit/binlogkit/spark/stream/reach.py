@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import PurePath
+from typing import NoReturn
 
 import numpy as np
 
@@ -256,31 +257,41 @@ class Follower:
         segment = min(self._asked.split_bytes, SEGMENT)
         return parts_of(logs, self.options, segment=segment, counting=True)
 
-    def before(self, series: str, at: Reached, logs: Sequence[Carrier]) -> Iterator[Part]:
+    def before(self, series: str, at: Reached, logs: Sequence[Carrier]) -> list[Part]:
         """The parts of all logs of a series that a stream has read, up to its place.
 
         InputError: some are gone, and no index has them.
         """
         logs = [log for log in logs if not is_behind(log.name, at.log)]
-        if not any(is_log(at.first, log.name) for log in logs):
-            gone = [
-                _up_to_count(part, at.transactions) if is_log(name, at.log) else part
-                for name, part in self.gone(series).items()
-                if not is_behind(at.first, name) and not is_behind(name, at.log)
-            ]
-            if not any(is_log(at.first, name) for part in gone for name in part.names):
-                raise InputError(
-                    f"{series.rpartition('/')[0]}/{at.first}",
-                    "is gone, and the stream began with it: its tables and transactions are "
-                    "kept only where the option index names a folder",
-                )
-            yield from gone
+        found = [
+            _up_to_count(part, at.transactions) if is_log(name, at.log) else part
+            for name, part in self.gone(series).items()
+            if not is_behind(at.first, name) and not is_behind(name, at.log)
+        ]
         last = logs.pop() if logs and at.pos is not None and is_log(at.log, logs[-1].name) else None
         for part in self.parts(logs):
             self._ended[part.names[0]] = part
-            yield part
+            found.append(part)
         if last is not None and at.pos is not None:
-            yield self._up_to(series, last, at.pos)
+            found.append(self._up_to(series, last, at.pos))
+        found.sort(key=lambda part: natural_key(PurePath(base_of(part.names[0]))))
+        if not any(is_log(at.first, name) for part in found for name in part.names):
+            self._raise_gone(series, at.first)
+        for part, following in pairwise(found) if self._asked.on_damage == "stop" else ():
+            _, stem, number = split_name(base_of(part.names[-1]))
+            after, named = split_name(following.names[0])[2], base_of(part.next_name or "")
+            beside = None in (number, after) or after == (number or 0) + 1
+            if not (beside or is_log(named, following.names[0])):
+                self._raise_gone(series, f"{stem}.{(number or 0) + 1:06}")
+        return found
+
+    @staticmethod
+    def _raise_gone(series: str, log: str) -> NoReturn:
+        raise InputError(
+            f"{series.rpartition('/')[0]}/{log}",
+            "is gone, and the stream has read it: its tables and transactions are kept only where "
+            "the option index names a folder",
+        )
 
     def _keep(self, parts: Sequence[Part], stamps: Mapping[str, Stamp | None]) -> None:
         """Keep parts in the index; for a growing log its present state."""
