@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit_fixtures import golden
 from binlogkit_fixtures.golden import GoldenCase, cases
+from tests.fuzz.binlogkit_fuzz.framing import places
 
 CASES = cases()
 
@@ -78,3 +81,31 @@ def test_a_cut_log_ends_in_a_cut_transaction(tmp_path: Path) -> None:
     assert records[-1]["outcome"] == "cut"
     assert [r["gtid"] for r in records] == [r["gtid"] for r in whole][: len(records)]
     assert not cut.damages
+
+
+@pytest.mark.parametrize("cell", ["8.0-row-no-gtid", "8.0-row-full", "5.7-row-no-gtid"])
+@pytest.mark.parametrize("more", [0, 30], ids=["", "and its GTID"])
+def test_rows_whose_beginning_is_lost_end_as_the_server_says(
+    cell: str, more: int, tmp_path: Path
+) -> None:
+    """An XA transaction's with its XA PREPARE: it may have been rolled back."""
+    log = golden.case(cell, "transactions").binlogs[0]
+    data = log.read_bytes()
+    events = places(data)
+    path, asked = tmp_path / log.name, ["end_pos", "outcome", "xa", "xid"]
+
+    def ends() -> dict[int, tuple[Any, ...]]:
+        found = bk.open(path, on_damage="report").transactions(engine="pyarrow").select(asked)
+        return {row["end_pos"]: tuple(row.values()) for row in found.to_pylist()}
+
+    path.write_bytes(data)
+    wanted, met = ends(), set[str]()
+    bodies = [data[p:end] for p, end in pairwise(events)]
+    starts = [i for i, body in enumerate(bodies) if b"XA START" in body]
+    for i in [*starts[:5], *[i for i, body in enumerate(bodies) if body[-9:-4] == b"BEGIN"][:2]]:
+        begin, end = events[i] + 20 - more, events[i + 1] - 4
+        path.write_bytes(data[:begin] + bytes(end - begin) + data[end:])
+        after = next(p for p in sorted(wanted) if p > events[i])
+        assert ends()[after] == wanted[after]
+        met.add(str(wanted[after][1]))
+    assert "committed" in met and met & {"rolled_back", "prepared"}

@@ -42,8 +42,10 @@ class Memberships:
     def open(self, transaction: Tracked | None) -> None:
         self._tracker.open = transaction
 
-    def take(self, event: Event) -> Membership:
-        """The next event."""
+    def take(self, event: Event, *, lost: bool = False) -> Membership:
+        """The next event; ``lost``: a range before it is."""
+        if lost:
+            self._tracker.lost()
         if _begins_anew(self.open, event.body):
             self.open = None
         known = replace(event, body=RowsQuery("")) if unread_map(event) else event

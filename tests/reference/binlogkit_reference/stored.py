@@ -99,7 +99,7 @@ def _look_for_losses(log: StoredLog, before: StoredLog | None, on_damage: str) -
         for error in stored.damages:
             losses.damaged(error, event if event.raw.pos == error.offset else None)
         stored.losses = [*losses.feed(event)] if on_damage == "report" else []
-        memberships.take(event)
+        memberships.take(event, lost=stored.lost)
         begun = event.raw.header.type_code in GTID_TYPES
         gtid = event.body if isinstance(event.body, Gtid) else gtid
     if not losses.pending:

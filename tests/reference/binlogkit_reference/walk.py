@@ -251,7 +251,7 @@ def _memberships(logs: Sequence[StoredLog]) -> list[list[Membership]]:
     for log in logs:
         if not log.relay:
             of_all.open = None
-        found.append([of_all.take(stored.event) for stored in log.events])
+        found.append([of_all.take(stored.event, lost=stored.lost) for stored in log.events])
         if not log.relay:
             of_all.open = None
     return found

@@ -196,6 +196,13 @@ def test_the_command_names_what_is_lost(lake: Path, logs: tuple[Path, Path], cap
     assert run(["land", str(logs[0]), "--out", str(lake)]) == 0
 
 
+def test_a_first_landing_may_be_a_retry(logs: tuple[Path, Path], tmp_path: Path) -> None:
+    """As a nightly command has it."""
+    named = ["land", str(logs[0]), "--out", str(tmp_path / "lake"), "--retry"]
+    assert run(named) == 0 == run(named)
+    assert landed(tmp_path / "lake")
+
+
 def test_a_retry_finds_the_logs_where_they_were(
     logs: tuple[Path, Path], tmp_path: Path, capsys: Any
 ) -> None:

@@ -48,8 +48,8 @@ class Transaction:
 
     ``number``: 0, 1, … over all logs read together; ``file``, ``pos``: where it begins; commit
     timestamps: µs; ``statements``: QUERY events other than BEGIN, COMMIT and their like;
-    ``resolves``: the XA transaction that it decides; ``alone``: its rows stand without GTID, BEGIN
-    and end, and count as committed.
+    ``resolves``: the XA transaction that it decides; ``explicit``: it has a BEGIN, ``numbered``: a
+    GTID event; ``alone``: its rows stand without these and an end, and count as committed.
     """
 
     number: int = 0
@@ -71,6 +71,7 @@ class Transaction:
     first_query: str | None = None
     tables: dict[TableId, None] = field(default_factory=dict)
     explicit: bool = False
+    numbered: bool = False
     alone: bool = False
 
     def take(self, event: Event) -> bool:
@@ -92,7 +93,7 @@ class Transaction:
         elif isinstance(body, (RowsEvent, EarlyRows)):
             self.row_events += 1
             ends = bool(body.flags & RowsFlag.STMT_END) and not self.explicit
-            self.alone = self.alone or (ends and self.gtid is None)
+            self.alone = self.alone or (ends and not self.numbered)
             return self.alone and self._end(committed=True)
         elif isinstance(body, RowsQuery):
             self.first_query = self.first_query or body.query
@@ -110,6 +111,7 @@ class Transaction:
         body = event.body
         self.explicit = opens_transaction(event.raw.header.type_code, body)
         if isinstance(body, Gtid):
+            self.numbered = True
             self.gtid = body.gtid
             self.commit_timestamp = body.immediate_commit_timestamp
             self.original_commit_timestamp = body.original_commit_timestamp

@@ -50,6 +50,8 @@ cdef class Scanner:
     cdef readonly int64_t offset  # after the last event taken
     cdef public bint variables  # those of a statement came, and not it: Python looks at the next
     cdef public bint in_statement  # a statement's table maps came, and not its last rows
+    cdef bint numbered  # the log's transactions have GTID events
+    cdef bint torn  # and what stood before the next event is lost
     cdef readonly uint32_t computed  # of a checksum that is wrong
     cdef readonly uint32_t stored
     cdef spots_p spots  # of packed events, from the index's first on; NULL: they are not packed
@@ -71,6 +73,7 @@ cdef class Scanner:
     cdef void take_rows(self, Entry* e, octets p) noexcept nogil
     cdef Transaction* current(self) noexcept nogil
     cdef Transaction* start(self, Entry* e, int64_t pos, const Spot* spot) noexcept nogil
+    cdef Transaction* begin(self, Entry* e, int64_t pos, const Spot* spot) noexcept nogil
     cdef void count(self, Transaction* t, Entry* e, int64_t pos, const Spot* spot) noexcept nogil
     cdef void end(self, Transaction* t, int outcome) noexcept nogil
     cdef bint take_gtid(

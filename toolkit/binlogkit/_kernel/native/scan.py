@@ -203,6 +203,7 @@ class Scanner:
         if t is not cython.NULL:
             t.notes |= T_REPLACED
             self.end(t, t.outcome)
+        self.torn = False
         t = self.transactions.add()
         if t is not cython.NULL:
             t.open = 1
@@ -212,6 +213,15 @@ class Scanner:
             t.timestamp = e.timestamp
             t.server_id = e.server_id
             t.first_type = e.type
+        return t
+
+    def begin(self, e, pos, spot):
+        """Begin a transaction with an event that gives no GTID; where one would have stood before
+        it, its BEGIN is lost, too. NULL: no memory."""
+        torn: cython.bint = self.torn
+        t: transaction_p = self.start(e, pos, spot)
+        if t is not cython.NULL and torn:
+            t.explicit = 1
         return t
 
     def count(self, t, e, pos, spot):
@@ -249,11 +259,13 @@ class Scanner:
         width: cython.int = self.id_width
         size: int64_t = end - p
         if code == _GTID or code == _ANONYMOUS:
+            self.numbered = True
             return self.take_gtid(e, p, end, pos, spot)
         if code == _QUERY:
             return self.take_query(e, p, end, pos, spot)
         t = self.current()
         if code == _FORMAT:
+            self.numbered = self.torn = False
             if t is not cython.NULL:
                 self.count(t, e, pos, spot)
             return True
@@ -278,7 +290,7 @@ class Scanner:
             e.notes |= N_LOOK
             return True
         if t is cython.NULL:
-            t = self.start(e, pos, spot)
+            t = self.begin(e, pos, spot)
             if t is cython.NULL:
                 return False
         self.count(t, e, pos, spot)
@@ -290,7 +302,7 @@ class Scanner:
             t.notes |= T_COMPRESSED
         elif _is_rows(code):
             t.row_events += 1
-            if p[width] & 1 and not t.explicit and not t.has & HAS_GTID:
+            if p[width] & 1 and not (t.explicit or t.has & HAS_GTID or t.first_type == _ANONYMOUS):
                 t.notes |= T_ALONE
                 self.end(t, O_COMMITTED)
         return True
@@ -458,7 +470,7 @@ class Scanner:
                 raise ValueError("a spot per event is needed")
             spot = cython.cast(spots_p, places.at) + (index.count - 1)
         if t is cython.NULL:
-            t = self.start(e, pos, spot)
+            t = self.start(e, pos, spot) if start else self.begin(e, pos, spot)
         if t is cython.NULL:
             raise MemoryError
         self.count(t, e, pos, spot)
@@ -466,6 +478,7 @@ class Scanner:
             t.explicit = 1
         if tagged:
             t.has |= HAS_GTID
+            self.numbered = True
         if compressed:
             t.notes |= T_COMPRESSED
         if length >= 0:
@@ -501,5 +514,6 @@ class Scanner:
     def lost(self):
         """A range was lost: the statement that was open need not continue after it."""
         self.check_idle()
+        self.torn = self.numbered
         self.in_statement = False
         self.maps.statement += 1

@@ -232,6 +232,8 @@ def logs_apart(folder: LandingPath, *, alone: bool) -> list[str]:
 
     InputError: there is none, and these are to land ``alone``.
     """
+    if not (alone or last_begun(folder)):  # a first landing
+        return []
     waiting = read_waiting(folder, read_journal(folder)[2])
     logs = [*dict.fromkeys(one.file for one in waiting)]
     found = [log for log in logs if is_there(log)]
