@@ -92,6 +92,22 @@ def test_logs_that_landed_piece_by_piece_need_no_ledger_again() -> None:
     assert [s.end for s in Landed(landed).of(other)] == [2, 5]
 
 
+def test_a_log_of_the_same_second_needs_no_ledger_while_the_landed_one_is_there() -> None:
+    """Several rotations within a second; copies of landed transactions have no GTIDs that land."""
+    part = parts_of_case(golden.case("8.0-row-full", "transactions"))[0]
+    (small, whole) = pieces(part, [4])
+    small, other = (
+        replace(one, names=(f"/a/binlog.{n:06}",)) for n, one in ((1, small), (2, whole))
+    )
+    (span,) = spans_of([small], []).fresh()
+    assert Landed([span], parts=[small, other]).of(replace(other, ledger=Unread())) == []
+    # The log may have another name, or have grown; or the name is another log's now.
+    assert Landed([span]).of(other) == [span]
+    grown = replace(whole, names=small.names)
+    assert Landed([span], parts=[grown]).of(grown) == [span]
+    assert Landed([span], parts=[grown, other]).of(other) == [span]
+
+
 def test_a_mark_is_that_of_the_transactions_so_far() -> None:
     part = parts_of_case(golden.case("8.0-row-full", "transactions"))[0]
     table = part.ledger["transactions"]

@@ -171,7 +171,7 @@ def land_logs(
             journal.check()
             number = last + 1 if done else last
             before = (span for span in known if span.batch < number)
-            landed = Landed(before, (summary.batch, summary.gtids))
+            landed = Landed(before, (summary.batch, summary.gtids), parts)
             spans = Spans(parts, joined, landed, names)
             if not done:
                 batch = [span for span in known if span.batch == number]

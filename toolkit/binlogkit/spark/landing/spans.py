@@ -22,6 +22,7 @@ from binlogkit.log.index.extent import MARKED, mark_of
 from binlogkit.log.index.later import columns_of
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.series import split_name
 from binlogkit.spark.landing.waiting import PREPARED, LogId, Waiting
 from binlogkit.spark.ranges import Ranges
 from binlogkit.spark.splits.commits import file_number
@@ -65,9 +66,14 @@ _NOTHING = (0, GtidSet())
 
 
 class Landed:
-    """What has landed: the spans of earlier batches; ``known``: a batch, and the GTIDs up to it."""
+    """What has landed: the spans of earlier batches; ``known``: a batch, and the GTIDs up to it;
+    ``parts``: of the logs as they are."""
 
-    def __init__(self, spans: Iterable[Span], known: tuple[int, GtidSet] = _NOTHING) -> None:
+    def __init__(
+        self, spans: Iterable[Span], known: tuple[int, GtidSet] = _NOTHING,
+        parts: Iterable[Part] = (),
+    ) -> None:  # fmt: skip
+        self._parts = {part.names[-1]: part for part in parts}
         self._alike: dict[tuple[int, int], list[Span]] = {}
         batch, gtids = known
         ledger = GtidLedger(gtids)
@@ -85,7 +91,19 @@ class Landed:
         alike = self._alike.get((part.head.server_id, part.head.begun), [])
         whole = next((span for span in alike if _is_whole(part, span)), None)
         found = _before(whole, alike) if whole is not None else None
-        return [span for span in alike if is_of(part, span)] if found is None else found
+        if found is None:  # asking for its transactions reads those of many logs
+            found = [one for one in alike if not self._is_beside(part, one) and is_of(part, one)]
+        return found
+
+    def _is_beside(self, part: Part, span: Span) -> bool:
+        """Whether a span is another log in the folder of a log, whole and under its own name."""
+        folder, stem, number = split_name(part.names[-1])
+        other = self._parts.get(span.file)
+        apart = split_name(span.file)[:2] == (folder, stem) and file_number(span.file) != number
+        if not apart or other is None or other.head is None:
+            return False
+        same = (other.head.server_id, other.head.begun) == (span.server_id, span.begun)
+        return same and _is_whole(other, span)
 
     def longer(self, part: Part) -> bool:
         """Whether a log had more transactions when it landed, without GTIDs to recognise them
@@ -114,8 +132,6 @@ def is_of(part: Part, span: Span) -> bool:
         return False
     if span.end >= part.extent.ended:
         return _is_whole(part, span)
-    if part.extent.plain and span.gtids and not part.gtids.intersect(GtidSet.parse(span.gtids)):
-        return False  # else the transactions of its batch are read
     return _mark(part, span.end) == span.mark
 
 
