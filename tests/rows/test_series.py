@@ -309,6 +309,12 @@ def test_a_log_of_another_folder_follows_only_if_the_last_one_proves_it(
     assert found.broken is broken
 
 
+def test_logs_in_another_order_do_not_follow_each_other() -> None:
+    series = AllSeries(None)
+    broken = [series.of(head(f"binlog.{n:06}")).broken for n in (3, 2, 4, 5, 7, 6)]
+    assert broken == [False, True, True, False, True, True]
+
+
 def test_an_intact_copy_counts_after_a_damaged_one(place: Place) -> None:
     at = FIRST.index(b"Ann") + 1
     damaged = FIRST[:at] + bytes([FIRST[at] ^ 1]) + FIRST[at + 1 :]

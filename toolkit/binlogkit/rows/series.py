@@ -114,9 +114,10 @@ class Series:
         self.next_name, self.rotated = next_name, rotated
 
     def _lacks(self, head: Head) -> bool:
-        """Whether logs or transactions are missing between the last log and this one."""
-        number = split_name(head.name)[2]
-        if number is not None and number > max(self.numbers, default=number) + 1:
+        """Whether logs or transactions are missing between the last log and this one, as they are
+        where logs come in another order."""
+        number, last = split_name(head.name)[2], split_name(self.head.name)[2]
+        if None not in (number, last) and number not in (last, (last or 0) + 1):
             return True
         known = self.gtids.to_set()
         if known and self.head.previous is not None and head.previous is not None:
