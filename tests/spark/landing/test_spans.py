@@ -101,6 +101,7 @@ def test_a_log_of_the_same_second_needs_no_ledger_while_the_landed_one_is_there(
     )
     (span,) = spans_of([small], []).fresh()
     assert Landed([span], parts=[small, other]).of(replace(other, ledger=Unread())) == []
+    assert Landed([span], whole={small.names[0]}).of(replace(other, ledger=Unread())) == []
     # The log may have another name, or have grown; or the name is another log's now.
     assert Landed([span]).of(other) == [span]
     grown = replace(whole, names=small.names)

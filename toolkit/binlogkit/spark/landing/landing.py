@@ -163,6 +163,7 @@ def land_logs(
         scan = Scan(asked, options, (log.files[0], log.files[-1]))
         job = Job(scan, out, mark, terms.wanted, masks, generations, file_bytes)
         arrived, batches, tried = Arrived(indexed), 0, set[Waiting]()
+        summed = summaries.names(summary)
         if not journal.holds:
             terms_before, now = journal.change()
             arrived.changed.extend(said_of(terms_before, now, joined.schemas))
@@ -171,7 +172,7 @@ def land_logs(
             journal.check()
             number = last + 1 if done else last
             before = (span for span in known if span.batch < number)
-            landed = Landed(before, (summary.batch, summary.gtids), parts)
+            landed = Landed(before, (summary.batch, summary.gtids), parts, summed)
             spans = Spans(parts, joined, landed, names)
             if not done:
                 batch = [span for span in known if span.batch == number]

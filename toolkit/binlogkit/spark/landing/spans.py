@@ -7,7 +7,7 @@ and name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
@@ -67,13 +67,14 @@ _NOTHING = (0, GtidSet())
 
 class Landed:
     """What has landed: the spans of earlier batches; ``known``: a batch, and the GTIDs up to it;
-    ``parts``: of the logs as they are."""
+    ``parts``: of the logs as they are; ``whole``: the names of others that have landed to their
+    ends."""
 
     def __init__(
         self, spans: Iterable[Span], known: tuple[int, GtidSet] = _NOTHING,
-        parts: Iterable[Part] = (),
+        parts: Iterable[Part] = (), whole: Collection[str] = (),
     ) -> None:  # fmt: skip
-        self._parts = {part.names[-1]: part for part in parts}
+        self._parts, self._whole = {part.names[-1]: part for part in parts}, whole
         self._alike: dict[tuple[int, int], list[Span]] = {}
         batch, gtids = known
         ledger = GtidLedger(gtids)
@@ -100,6 +101,8 @@ class Landed:
         folder, stem, number = split_name(part.names[-1])
         other = self._parts.get(span.file)
         apart = split_name(span.file)[:2] == (folder, stem) and file_number(span.file) != number
+        if apart and span.file in self._whole:
+            return True
         if not apart or other is None or other.head is None:
             return False
         same = (other.head.server_id, other.head.begun) == (span.server_id, span.begun)

@@ -94,6 +94,10 @@ class Summaries:
         parts = [*with_given(parts, self.given)]
         return None if grouped([*found.parts, *parts]) is None else (found, parts)
 
+    def names(self, summary: Summary) -> set[str]:
+        """The names of the logs that a summary stands for."""
+        return {place for key in summary.keys for place in self._places[key]}
+
     def parts(self) -> list[Part]:
         """The parts of all logs in order."""
         parts = parts_beside(self._index, self._log, self._log.carriers)
