@@ -108,8 +108,7 @@ class Series:
         self.next_name, self.rotated = None, 0
 
     def end(self, gtids: GtidSet, next_name: str | None, rotated: int) -> None:
-        """The last log was read: its GTIDs, also of what damage took of it, and the rest as in the
-        attributes."""
+        """The last log was read: its GTIDs, and the rest as in the attributes."""
         self.gtids.add_set(gtids)
         self.next_name, self.rotated = next_name, rotated
 

@@ -70,6 +70,11 @@ class TableHistory:
         self.catalog, self.tracked, self._source = source.catalog, source.tracked, source.name
         self._interned.clear()
 
+    def _changed(self) -> None:
+        """Tables are others now: maps that come are resolved anew."""
+        self._interned.clear()
+        self.generation += 1
+
     def lose(self, reason: str, same: Iterable[TableId] = ()) -> None:
         """Something is missing here: what was said of tables before may not hold any more, unless
         it is accepted, or given for all logs; but for some that are the ``same`` after it."""
@@ -81,14 +86,12 @@ class TableHistory:
             held = accepted or (compared(table.db), compared(table.table)) in known
             if not (held or (kept and name not in self.tracked)):
                 self.catalog.lose(name, reason)
-        self._interned.clear()
-        self.generation += 1
+        self._changed()
 
     def know(self, known: KnownTables) -> None:
         """Take what is known of tables here for what was known before."""
         self.catalog, self.tracked = known.catalog.copy(), set(known.tracked)
-        self._interned.clear()
-        self.generation += 1
+        self._changed()
 
     def give(self, given: Catalog, *, anew: bool) -> None:
         """Take definitions that hold from here on for tables of which statements do not say what
@@ -108,8 +111,7 @@ class TableHistory:
                 self.tracked.discard(own)
                 if not told and (definition := catalog.table(*own)) is not None:
                     self.given[own] = definition
-        self._interned.clear()
-        self.generation += 1
+        self._changed()
 
     def take_versions(self, schemas: dict[TableId, list[TableSchema]]) -> None:
         """Take what another walk met for the versions of the tables: the same maps are the same
@@ -151,8 +153,7 @@ class TableHistory:
         for change in changes:
             self.note_text(change.action, change.db, change.table, file, offset)
             if change.action != "statement_write":
-                self._interned.clear()
-                self.generation += 1
+                self._changed()
                 self.tracked.add((change.db, change.table))
                 self.tracked.add((change.new_db or change.db, change.new_table))
         if changes and offset < self._taken_at.get(file, 0):

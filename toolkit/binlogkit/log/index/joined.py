@@ -222,14 +222,12 @@ class Joined:
         following = next(said, None)
         for segment in segments:
             while following is not None and following.event < segment.events:
-                self._lose(i, part, losing, losing.of(following))
-                self._apply(i, following, part.names[-1], losing)
+                self._apply(i, part, following, losing)
                 following = next(said, None)
             self._lose(i, part, losing, (0, segment.pos))
             self._place(i, part, segment, source, seen, losing.known)
         while following is not None:
-            self._lose(i, part, losing, losing.of(following))
-            self._apply(i, following, part.names[-1], losing)
+            self._apply(i, part, following, losing)
             following = next(said, None)
         self._lose(i, part, losing, None)
         self._end(part, series)
@@ -267,10 +265,9 @@ class Joined:
     def _end(self, part: Part, series: Series) -> None:
         """The log ends: keep what later logs need."""
         self._take_gaps(part, series)
-        gtids = GtidLedger(part.gtids)
-        for loss in part.alone.losses:
-            gtids.add_set(read_gtids(loss.gtids))
-        series.end(gtids.to_set(), part.next_name, part.rotated)
+        series.end(part.gtids, part.next_name, part.rotated)
+        for loss in part.alone.losses:  # else they would be missing before the next log
+            series.gtids.add_set(read_gtids(loss.gtids))
         self.folded = self.folded or self._tables.catalog.folded
         source = series.source.name
         if not self._wanted or source in self._wanted:
@@ -306,9 +303,10 @@ class Joined:
         if known is not None:
             losing.known[place] = known
 
-    def _apply(self, i: int, said: Said | Wrote, file: str, losing: Losing) -> None:
+    def _apply(self, i: int, part: Part, said: Said | Wrote, losing: Losing) -> None:
         """Take what changes or shows table definitions."""
-        tables = self._tables
+        self._lose(i, part, losing, losing.of(said))
+        tables, file = self._tables, part.names[-1]
         if isinstance(said, Wrote):
             catalog, name = tables.catalog, (said.db, said.table)
             parts = said.reads

@@ -8,8 +8,7 @@ from binlogkit.log import Log
 from binlogkit.log.index import Index, Part
 from binlogkit.rows.series import split_name
 from binlogkit.sources.carriers import Carrier
-from binlogkit.spark.landing.spans import begins
-from binlogkit.spark.splits.commits import file_number
+from binlogkit.spark.landing.spans import begins, log_of
 
 
 def parts_beside(
@@ -44,7 +43,7 @@ def _ordered(parts: Sequence[Part]) -> list[Part]:
         folders = {split_name(parts[i].names[-1])[:2] for i in places}
         since = 1 if len(folders) > 1 else 2
         for i, j in zip(
-            places, sorted(places, key=lambda i: _begun(parts[i])[since:]), strict=True
+            places, sorted(places, key=lambda i: log_of(parts[i])[since:]), strict=True
         ):
             found[i] = parts[j]
     return found
@@ -52,17 +51,11 @@ def _ordered(parts: Sequence[Part]) -> list[Part]:
 
 def _place_of(gone: Part, parts: Sequence[Part]) -> int:
     """Before which part of the same server a purged log stands: else after its last, else first."""
-    place, (server, *begun) = 0, _begun(gone)
+    place, (server, *begun) = 0, log_of(gone)
     for i, part in enumerate(parts):
-        own = _begun(part)
+        own = log_of(part)
         if own[0] == server:
             if list(own[1:]) > begun:
                 return i
             place = i + 1
     return place
-
-
-def _begun(part: Part) -> tuple[int, int, int]:
-    """Which server wrote a log, when it began, and its number."""
-    head = part.head
-    return (-1, 0, 0) if head is None else (head.server_id, head.begun, file_number(part.names[-1]))

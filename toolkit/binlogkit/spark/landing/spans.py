@@ -101,12 +101,8 @@ class Landed:
         folder, stem, number = split_name(part.names[-1])
         other = self._parts.get(span.file)
         apart = split_name(span.file)[:2] == (folder, stem) and file_number(span.file) != number
-        if apart and span.file in self._whole:
-            return True
-        if not apart or other is None or other.head is None:
-            return False
-        same = (other.head.server_id, other.head.begun) == (span.server_id, span.begun)
-        return same and _is_whole(other, span)
+        there = other is not None and log_of(other) == span.log and _is_whole(other, span)
+        return apart and (there or span.file in self._whole)
 
     def longer(self, part: Part) -> bool:
         """Whether a log had more transactions when it landed, without GTIDs to recognise them

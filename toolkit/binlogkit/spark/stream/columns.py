@@ -49,7 +49,7 @@ class Columns:
         known = self._known(asked)
         if known is None:
             return
-        masks, before, last = Masks(), dict[str, pa.DataType](), dict[str, pa.DataType]()
+        masks, before, last = Masks(), set[str](), dict[str, pa.DataType]()
         if all(version.named for version in versions):  # else reading them is an error
             masks = masks_of(asked, joined, versions)
         for version in versions:
@@ -57,20 +57,19 @@ class Columns:
             part, file, pos = joined.shown[id(version)]
             if reads(part, pos):
                 where = f"{written_table_name(*version.name)} has column {{}} in {file} at {pos}"
-                new = [name for name in own if name not in (known if self.inferred else before)]
-                gone = [name for name in last if name in known and name not in own]
-                if any(name not in known for name in new) and (self.inferred or gone):
-                    (first, *_) = [name for name in new if name not in known]
+                old = known.keys() if self.inferred else known.keys() | before
+                new = [name for name in own if name not in old]
+                if new and (self.inferred or (last.keys() & known.keys()) - own.keys()):
                     chosen = "" if self.inferred else ", with it in .schema(…)"
                     text = "which the stream does not have (ALTER TABLE came before it)"
-                    raise SchemaError(f"{where.format(first)}, {text}: {_AGAIN}{chosen}")
+                    raise SchemaError(f"{where.format(new[0])}, {text}: {_AGAIN}{chosen}")
                 for name, kind in own.items():
-                    changed = self.inferred or (before and last.get(name) not in (None, kind))
+                    changed = self.inferred or last.get(name, kind) != kind
                     if name in known and changed and not _holds(known[name], kind):
                         text = f"of type {kind}, which does not go into the stream's {known[name]}"
                         chosen = f", with a type for {name} in .schema(…) into which both go"
                         raise SchemaError(f"{where.format(name)} {text}: {_AGAIN}{chosen}")
-            before |= own
+            before |= own.keys()
             last = own
 
     def _known(self, asked: ScanOptions) -> dict[str, pa.DataType] | None:

@@ -218,13 +218,7 @@ class Follower:
 
     def follows(self, name: str, part: Part | None, log: Carrier) -> None:
         """Check that a log is the next one after another; else InputError."""
-        numbers = split_name(name)[2], split_name(log.name)[2]
-        named = part is not None and part.next_name is not None
-        if named and part is not None and is_log(base_of(part.next_name or ""), log.name):
-            return
-        if None in numbers or numbers[1] == (numbers[0] or 0) + 1:
-            return
-        if self._asked.on_damage == "stop":
+        if self._asked.on_damage == "stop" and not _follows(name, part, log.name):
             raise InputError(
                 log.name,
                 f"is not the log after {base_of(name)}, and those between are gone (purged?): "
@@ -278,10 +272,8 @@ class Follower:
         if not any(is_log(at.first, name) for part in found for name in part.names):
             self._raise_gone(series, at.first)
         for part, following in pairwise(found) if self._asked.on_damage == "stop" else ():
-            _, stem, number = split_name(base_of(part.names[-1]))
-            after, named = split_name(following.names[0])[2], base_of(part.next_name or "")
-            beside = None in (number, after) or after == (number or 0) + 1
-            if not (beside or is_log(named, following.names[0])):
+            if not _follows(part.names[-1], part, following.names[0]):
+                _, stem, number = split_name(base_of(part.names[-1]))
                 self._raise_gone(series, f"{stem}.{(number or 0) + 1:06}")
         return found
 
@@ -409,6 +401,15 @@ class _Walk:
             self._logs.popleft()
         self._part, self._before = None, part
         return reached, part
+
+
+def _follows(name: str, part: Part | None, log: str) -> bool:
+    """Whether a log may be the next one after another: its ``part`` names it, or their numbers
+    do."""
+    if part is not None and part.next_name is not None and is_log(base_of(part.next_name), log):
+        return True
+    number, following = split_name(name)[2], split_name(log)[2]
+    return number is None or following is None or following == number + 1
 
 
 def _lacking(part: Part, following: Part) -> GtidSet | None:
