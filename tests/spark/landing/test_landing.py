@@ -26,6 +26,7 @@ from binlogkit.spark.landing.shape import folder_of
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
+from tests.analyses.verify.conftest import Piece, joined, keys_log, previous_gtids, said
 from tests.fuzz.binlogkit_fuzz.framing import join, places, split
 from tests.spark.landing.landings import land, landed
 from tests.spark.splits.test_splits import plan_of
@@ -168,6 +169,31 @@ def test_logs_that_come_late_copies_and_other_names(tmp_path: Path) -> None:
     assert land(other, out).batches == 0
 
 
+def test_logs_alike_of_one_second(tmp_path: Path) -> None:
+    """Logs of a server without GTIDs, each with a transaction like those of the others but for a
+    value, or but for nothing; an engine that has no XIDs gives all the same, too."""
+    events, (database, create, *told) = keys_log()
+    filled = next(one for one in told if any(b"three" in piece.data for piece in one))
+    logs = list[Path]()
+    for n, name in enumerate((b"three", b"seven", b"eight", b"eight", b"three"), 1):
+        own = [*database[1:], *create[1:]] * (n == 1) + said(filled[1:], b"three", name)
+        previous = Piece(events[1].data[:19] + previous_gtids(0), events[1].type)
+        rotate = Piece(events[-1].data[:27] + f"binlog.{n + 1:06}".encode(), "ROTATE_EVENT")
+        logs.append(tmp_path / f"binlog.{n:06}")
+        logs[-1].write_bytes(joined([events[0], previous, *own, rotate]))
+    together, alone = tmp_path / "together", tmp_path / "alone"
+    assert len(land(logs, together).spans) == len(logs)
+    assert [len(land(logs[:n], alone).spans) for n in range(1, len(logs) + 1)] == [1] * len(logs)
+    copies = [tmp_path / "copies" / f"copy-of-{log.name}" for log in logs]
+    copies[0].parent.mkdir()
+    for log, copy in zip(logs, copies, strict=True):
+        shutil.copy(log, copy)
+    of_four = [str(log) for log in logs for _ in range(4)]
+    for out in (together, alone):
+        assert [row["_file"] for row in landed(out)["keyed/pk"]] == of_four
+        assert land([*logs, *copies], out).batches == 0
+
+
 def test_a_log_alone_lands_what_later_logs_that_have_landed_committed(tmp_path: Path) -> None:
     """An XA transaction that it prepared, and that a log committed that landed before it."""
     first, second = TRANSACTIONS.binlogs
@@ -258,15 +284,15 @@ def prepared_before() -> list[str]:
 
 def test_a_table_or_a_mask_that_is_in_no_log(tmp_path: Path) -> None:
     """The log does not count as landed then."""
-    for terms, said in (
+    for terms, text in (
         (Terms(tables=("bank.acount",)), "no log has a table bank.acount: nothing of it can land"),
         (Terms(exclude=("bank.acount",)), "no log has a table bank.acount: it is not excluded"),
         (Terms(masks=parse_masks(["bank.acount.owner=drop"])), "is for no table in these logs"),
         (Terms(masks=parse_masks(["bank.account.ownr=drop"])), "is for no column in these logs"),
     ):
-        with pytest.raises(UsageError, match=said):
-            land(TRANSACTIONS.path, tmp_path / said, terms)
-        assert not landed(tmp_path / said)
+        with pytest.raises(UsageError, match=text):
+            land(TRANSACTIONS.path, tmp_path / text, terms)
+        assert not landed(tmp_path / text)
 
 
 # ---- what lands, and how ----------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log import open_log
 from binlogkit.log.index import Joined, Part, parts_of
-from binlogkit.log.index.extent import extent_of, mark_of
+from binlogkit.log.index.extent import digest_of, extent_of
 from binlogkit.spark.landing.spans import Landed, Span, Spans
 from binlogkit.spark.splits.plan import Split
 from binlogkit_fixtures import golden
@@ -88,7 +88,7 @@ def test_logs_that_landed_piece_by_piece_need_no_ledger_again() -> None:
     assert list(spans_of([whole], landed).fresh()) == []
     assert Landed(landed).of(whole)[::-1] == landed
     # Another log with the same head and other transactions is another log.
-    other = replace(whole, extent=replace(whole.extent, mark="another"), ledger=part.ledger)
+    other = replace(whole, extent=replace(whole.extent, digest="another"), ledger=part.ledger)
     assert [s.end for s in Landed(landed).of(other)] == [2, 5]
 
 
@@ -109,9 +109,9 @@ def test_a_log_of_the_same_second_needs_no_ledger_while_the_landed_one_is_there(
     assert Landed([span], parts=[grown, other]).of(other) == [span]
 
 
-def test_a_mark_is_that_of_the_transactions_so_far() -> None:
+def test_a_digest_is_that_of_the_transactions_so_far() -> None:
     part = parts_of_case(golden.case("8.0-row-full", "transactions"))[0]
     table = part.ledger["transactions"]
-    marks = {mark_of(table, end) for end in range(table.num_rows + 1)}
-    assert len(marks) == table.num_rows + 1
-    assert part.extent.mark == mark_of(table, part.extent.ended)
+    digests = {digest_of(table, end) for end in range(table.num_rows + 1)}
+    assert len(digests) == table.num_rows + 1
+    assert part.extent.digest == digest_of(table, part.extent.ended)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from binlogkit.constants import EventType, TableId
 from binlogkit.events.gtid import Gtid
 from binlogkit.frames.arrays import bits, flags, integers, numbers, text_array
-from binlogkit.frames.fields.field import arrow_schema
+from binlogkit.frames.fields.field import Fields, arrow_schema
 from binlogkit.frames.fields.ledger import TRANSACTION
 from binlogkit.frames.transaction_facts import COMMIT, GTID, THREAD, XID, gtid_array, joined
 from binlogkit.frames.wanted import operations, wanted_transactions
@@ -38,7 +38,9 @@ _OF_GTID = (
 )  # fmt: skip
 _FACTS = ("xa", *_OF_GTID)
 # What the kernel's records hold as it is, and by which bit of ``has`` they have the rest.
-_STORED = ("pos", "end_pos", "server_id", "timestamp", "end_timestamp", "events", "size")
+_STORED = (
+    "pos", "end_pos", "server_id", "timestamp", "end_timestamp", "events", "size", "digest",
+)  # fmt: skip
 _WHERE = {
     "thread_id": THREAD, "xid": XID, "commit_timestamp": COMMIT, "last_committed": _CLOCK,
     "sequence_number": _CLOCK,
@@ -220,15 +222,17 @@ class Transactions:
         filters: Filters | None = None,
         files: Sequence[str] = (),
         decisions: Mapping[int, Decision] | None = None,
+        fields: Fields = TRANSACTION,
     ) -> pa.Table:
         """The transactions in log order, prepared ones resolved where these logs say how.
 
         ``filters``: which are wanted; a position counts by the transaction's start; ``files``: the
-        names of the logs that were read; ``decisions``: what became of prepared ones elsewhere.
+        names of the logs that were read; ``decisions``: what became of prepared ones elsewhere;
+        ``fields``: also those that an index keeps.
         """
         records = joined(self._records or [np.zeros(0, TRANSACTIONS)])
         columns = self._columns(records, decisions or {})
-        schema = arrow_schema(TRANSACTION)
+        schema = arrow_schema(fields)
         made = [columns[field.name].cast(field.type) for field in schema]
         table = pa.Table.from_arrays(made, schema=schema)
         if self._repeated:

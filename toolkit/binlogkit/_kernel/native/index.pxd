@@ -66,6 +66,7 @@ ctypedef struct Transaction:
     uint32_t timestamp
     uint32_t end_timestamp
     uint32_t server_id
+    uint32_t digest  # a CRC of its events' contents, as the log has them
     uint8_t sid[16]
     uint8_t has  # bits: what of the above the log has
     uint8_t outcome
@@ -74,7 +75,7 @@ ctypedef struct Transaction:
     uint8_t first_type  # of its first and its last event
     uint8_t last_type
     uint8_t notes
-    uint8_t spare[5]
+    uint8_t spare[1]
 
 ctypedef const Spot* spots_p
 ctypedef const Spot* spot_p

@@ -40,6 +40,7 @@ TRANSACTION = (
     ("timestamp", "<u4"),
     ("end_timestamp", "<u4"),
     ("server_id", "<u4"),
+    ("digest", "<u4"),
     ("sid", "V16"),
     ("has", "u1"),
     ("outcome", "u1"),
@@ -48,7 +49,7 @@ TRANSACTION = (
     ("first_type", "u1"),
     ("last_type", "u1"),
     ("notes", "u1"),
-    ("spare", "V5"),
+    ("spare", "V1"),
 )
 SPOT = (
     ("pos", "<i8"),

@@ -54,6 +54,7 @@ cdef class Scanner:
     cdef bint torn  # and what stood before the next event is lost
     cdef readonly uint32_t computed  # of a checksum that is wrong
     cdef readonly uint32_t stored
+    cdef uint32_t content  # the CRC of the last event's content
     cdef spots_p spots  # of packed events, from the index's first on; NULL: they are not packed
     cdef uint8_t[STATUS_BLOCKS][STATUS_BYTES] status
     cdef int[STATUS_BLOCKS] status_size

@@ -160,6 +160,7 @@ class Scanner:
             e.notes = 0
             e.slot = -1
             e.tx = -1
+            self.content = crc32(0, p + header, size - header - tail)
             if spot is not cython.NULL and spot.flags & (SPOT_BAD | SPOT_LOOK):
                 e.notes = N_LOOK | (N_BAD_CHECKSUM if spot.flags & SPOT_BAD else 0)
             elif not self.take_event(e, p + header, p + (size - tail), origin + at, spot):
@@ -236,6 +237,8 @@ class Scanner:
         else:
             t.size += spot.size if spot.inner < 0 else 0
             t.end_pos = spot.end_pos
+        if self.outer_pos < 0 and (spot is cython.NULL or spot.inner < 0):
+            t.digest = crc32(t.digest, cython.cast(octets, cython.address(self.content)), 4)
         t.end_timestamp = e.timestamp
         t.last_type = e.type
 

@@ -45,6 +45,8 @@ STATUS = {
 UNCHECKED = fields_of("unchecked")
 #: Which logs changed what, from an index.
 TOUCHED = fields_of("touched")
+#: What an index keeps of a transaction.
+INDEXED_TRANSACTION = (*TRANSACTION, *fields_of("index_transaction"))
 #: The tables of an index (log/index/stored.py), by the folders that they lie in.
 INDEX = {
     "logs": fields_of("index_log"),
@@ -56,7 +58,7 @@ INDEX = {
     "unread": fields_of("index_unread"),
     "damages": (*fields_of("index_part"), *DAMAGE),
     "xa": fields_of("index_xa"),
-    "transactions": (*fields_of("index_part"), *TRANSACTION),
+    "transactions": (*fields_of("index_part"), *INDEXED_TRANSACTION),
     "statements": (*fields_of("index_part"), *STATEMENT),
     "changes": fields_of("index_change"),
     "totals": fields_of("index_total"),

@@ -33,7 +33,7 @@ from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.sources.landed import is_landing
 
 #: Of the tables' columns; an index of another version is rebuilt.
-VERSION = 7
+VERSION = 8
 _NAMES = "index.json"
 _LOCK = "index.lock"
 _PARTIAL = ".partial"

@@ -25,7 +25,7 @@ from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.reader import EventParser
 from binlogkit.events.table_map import TableMap
 from binlogkit.frames.fields.field import arrow_schema
-from binlogkit.frames.fields.ledger import UNCHECKED
+from binlogkit.frames.fields.ledger import INDEXED_TRANSACTION, UNCHECKED
 from binlogkit.frames.key_filters import KeyFilters
 from binlogkit.frames.statements import Statements, sql_mode_of
 from binlogkit.frames.totals import Totals, TouchedTables
@@ -324,7 +324,10 @@ class _Ledger:
     def finish(self) -> dict[str, pa.Table]:
         """The tables of a ledger, by name."""
         changes, unchecked = pa.table(self._touched.finish()), pa.concat_tables(self._unchecked)
-        transactions, filters = self._transactions.finish(), self.keys.finish()
+        transactions, filters = (
+            self._transactions.finish(fields=INDEXED_TRANSACTION),
+            self.keys.finish(),
+        )
         return {
             "transactions": transactions, "changes": changes, "totals": self._totals.finish(),
             "filters": filters, "unchecked": unchecked, "statements": self._statements.finish(),

@@ -207,7 +207,7 @@ def _logs(part: Part, stamps: list[Record]) -> Iterator[Record]:
             "goes_on": part.goes_on,
             "ended_transactions": part.extent.ended,
             "ended_pos": part.extent.end,
-            "mark": part.extent.mark,
+            "digest": part.extent.digest,
             "plain": part.extent.plain,
         }
 
@@ -305,7 +305,7 @@ def _part(
         goes_on=last["goes_on"],
         ledger=ledger,
         extent=Extent(
-            first["ended_transactions"], first["ended_pos"], first["mark"], first["plain"]
+            first["ended_transactions"], first["ended_pos"], first["digest"], first["plain"]
         ),
         read_at=first["read_at"],
     )

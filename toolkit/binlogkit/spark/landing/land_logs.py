@@ -223,11 +223,11 @@ def _landed_whole(out: LandingPath) -> set[str]:
     index, spans = Index(out.local / LEDGER), read_journal(out)[2]
     waits = {one.log[:2] for one in read_waiting(out, spans)}
     ends = {
-        (span.server_id, span.begun, span.end, span.mark)
+        (span.server_id, span.begun, span.end, span.digest)
         for span in spans
         if (span.server_id, span.begun) not in waits
     }
-    own = ("server_id", "begun", "part_transactions", "mark")
+    own = ("server_id", "begun", "part_transactions", "digest")
     found = index.table("logs", columns=["part", *own])
     outcomes = index.table("transactions", columns=["part", "outcome"]).to_pylist()
     open_ones = {one["part"] for one in outcomes if one["outcome"] == Outcome.PREPARED}

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from binlogkit.errors import InputError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.index import Joined, Part
-from binlogkit.log.index.extent import MARKED, mark_of
+from binlogkit.log.index.extent import DIGESTED, digest_of
 from binlogkit.log.index.later import columns_of
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.gtid_ledger import GtidLedger
@@ -35,7 +35,8 @@ class Span:
     """Transactions of one log: from ``first`` to before ``end``.
 
     ``file``: the log's name; ``source``: of the server's logs; ``server_id``, ``begun``: of its
-    first event; ``stop``: the position after the last transaction; ``mark``: of all up to ``end``,
+    first event; ``stop``: the position after the last transaction; ``digest``: of all up to
+    ``end``,
     which identifies the log; ``gtids``: of the landing transactions, and of XA transactions that
     they commit and other logs prepared; ``batch``: the number of its batch; ``again``: the batch
     whose waiting rows it lands, of these ``tables``, both None for a span of other rows; ``lost``:
@@ -50,7 +51,7 @@ class Span:
     first: int
     end: int
     stop: int
-    mark: str
+    digest: str
     gtids: str
     again: int | None = None
     tables: tuple[str, ...] | None = None
@@ -90,8 +91,9 @@ class Landed:
         """The spans of a log."""
         assert part.head is not None
         alike = self._alike.get((part.head.server_id, part.head.begun), [])
-        whole = next((span for span in alike if _is_whole(part, span)), None)
-        found = _before(whole, alike) if whole is not None else None
+        whole = (one for one in alike if _is_whole(part, one) and not self._is_beside(part, one))
+        last = next(whole, None)
+        found = _before(last, alike) if last is not None else None
         if found is None:  # asking for its transactions reads those of many logs
             found = [one for one in alike if not self._is_beside(part, one) and is_of(part, one)]
         return found
@@ -99,10 +101,12 @@ class Landed:
     def _is_beside(self, part: Part, span: Span) -> bool:
         """Whether a span is another log in the folder of a log, whole and under its own name."""
         folder, stem, number = split_name(part.names[-1])
+        if split_name(span.file)[:2] != (folder, stem) or file_number(span.file) == number:
+            return False
         other = self._parts.get(span.file)
-        apart = split_name(span.file)[:2] == (folder, stem) and file_number(span.file) != number
-        there = other is not None and log_of(other) == span.log and _is_whole(other, span)
-        return apart and (there or span.file in self._whole)
+        if other is None or log_of(other) != span.log or not _is_whole(other, span):
+            return span.file in self._whole
+        return not _is_copy(part, other)
 
     def longer(self, part: Part) -> bool:
         """Whether a log had more transactions when it landed, without GTIDs to recognise them
@@ -131,12 +135,12 @@ def is_of(part: Part, span: Span) -> bool:
         return False
     if span.end >= part.extent.ended:
         return _is_whole(part, span)
-    return _mark(part, span.end) == span.mark
+    return _digest(part, span.end) == span.digest
 
 
-def _mark(part: Part, end: int) -> str:
-    """The mark of a log's first transactions."""
-    return mark_of(columns_of(part.ledger, "transactions", MARKED), end)
+def _digest(part: Part, end: int) -> str:
+    """The digest of a log's first transactions."""
+    return digest_of(columns_of(part.ledger, "transactions", DIGESTED), end)
 
 
 def log_of(part: Part) -> LogId:
@@ -150,12 +154,18 @@ def begins(part: Part, other: Part) -> bool:
     heads = [(one.head.server_id, one.head.begun) for one in (part, other) if one.head is not None]
     if len(heads) < 2 or heads[0] != heads[1] or not 0 < other.extent.ended <= part.extent.ended:
         return False
-    return _mark(part, other.extent.ended) == other.extent.mark
+    return _digest(part, other.extent.ended) == other.extent.digest
+
+
+def _is_copy(part: Part, other: Part) -> bool:
+    """Whether two logs are one: another one with the same transactions names another next log."""
+    ends = (one.alone.files[-1].ends_in for one in (part, other))
+    return part.extent == other.extent and next(ends) == next(ends)
 
 
 def _is_whole(part: Part, span: Span) -> bool:
     """Whether a span ends where a log with its head does."""
-    return (span.end, span.mark) == (part.extent.ended, part.extent.mark)
+    return (span.end, span.digest) == (part.extent.ended, part.extent.digest)
 
 
 def _before(span: Span, alike: Iterable[Span]) -> list[Span] | None:
@@ -207,7 +217,7 @@ class Spans(Ranges):
         found, seen = gtids.to_set(), self._seen(i)
         return Span(
             0, part.names[-1], self._positions[i][0].source, head.server_id, head.begun, first, end,
-            part.extent.end, part.extent.mark,
+            part.extent.end, part.extent.digest,
             str(found if seen is None else found.subtract(seen)),
         )  # fmt: skip
 
@@ -327,6 +337,7 @@ class Spans(Ranges):
         """``gone``: also of a log that is not there."""
         known = self._by_head.get((span.server_id, span.begun), ())
         alike = [i for i in known if gone or self._is_there(i)]
+        alike.sort(key=lambda i: self._parts[i].names[-1] != span.file)
         for same in (_is_whole, is_of):  # the first one needs no ledger
             for i in alike:
                 if same(self._parts[i], span):
