@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from binlogkit.errors import SchemaError
+from binlogkit.errors import SchemaError, UsageError
+from binlogkit.spark.options import parse_options
+from binlogkit.spark.splits.decode import check_schema
+from binlogkit.spark.splits.plan import make_plan
 from binlogkit.spark.stream.columns import _holds
 from binlogkit_fixtures import golden
 from tests.fuzz.binlogkit_fuzz.framing import places
@@ -110,6 +114,33 @@ def test_of_chosen_columns_one_that_is_renamed_ends_it(
     again = Query(tmp_path, schema=both, **grows.asked)
     again.offset, again.inferred = grows.query.offset, False
     assert {row["f"] for row in again.all()} - {None}
+
+
+@pytest.mark.parametrize("kind", ["changelog", "changes"])
+def test_rows_whose_columns_have_no_known_names_end_it(kind: str, tmp_path: Path) -> None:
+    """Chosen columns would be NULL in them: the log with CREATE TABLE was purged."""
+    case = golden.case("8.0-row-full", "transactions")
+    asked = {"table": "bank.account", "records": kind}
+    _, schema = batch_of(*case.binlogs, **asked)
+    late = tmp_path / case.binlogs[1].name
+    shutil.copy(case.binlogs[1], late)
+    text = rf"the names of the columns of bank\.account are not known in {late} at \d+: give their"
+    for inferred in (True, False):
+        query = Query(tmp_path, schema=schema, **asked)
+        query.inferred = inferred
+        with pytest.raises(SchemaError, match=text):
+            query.all()
+    options = parse_options({"path": str(tmp_path), **asked})
+    with pytest.raises(UsageError, match=text):
+        check_schema(make_plan(options, unite=False), schema)
+    # By their positions they can be read, and with definitions by names.
+    _, places = batch_of(tmp_path, **asked)
+    assert Query(tmp_path, schema=places, **asked).all()
+    tables = tmp_path / "tables.sql"
+    columns = "id INT PRIMARY KEY, owner VARCHAR(40) NOT NULL, balance DECIMAL(12,2) NOT NULL"
+    tables.write_text(f"CREATE DATABASE bank; CREATE TABLE bank.account ({columns});")
+    options = parse_options({"path": str(tmp_path), **asked, "schema": str(tables)})
+    check_schema(make_plan(options, unite=False), schema)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import binlogkit as bk
 from binlogkit.errors import BinlogKitError, DamageError, InputError, UsageError
 from binlogkit.spark.stream.reach import Limit
 from binlogkit_fixtures import golden
-from tests.analyses.verify.conftest import write_series
+from tests.analyses.verify.conftest import SID, joined, pieces_of, write_series
 from tests.spark.splits.test_splits import SERIES
 from tests.spark.stream.streams import Query, batch_of
 
@@ -196,6 +196,51 @@ def test_another_server_goes_on_by_gtids_where_one_has_failed(tmp_path: Path) ->
         assert sorted((str(row["gtid"]), str(row["after"])) for row in rows) == want
         shutil.rmtree(tmp_path / "new")
         shutil.rmtree(tmp_path / "index")
+
+
+def test_a_server_that_took_over_lacks_logs_that_were_not_read(tmp_path: Path) -> None:
+    """It purged them, or its first one is not there: what no log has any more is an error."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    read, unread, rest = write_series(old)
+    rest.rename(new / "other.000007")
+    unread.rename(tmp_path / "unread")
+    options = {"records": "rows", "index": str(tmp_path / "index")}
+    _, schema = batch_of(read, records="rows")
+    first = Query(old, schema=schema, **options)
+    first.all()
+    again = Query(new, old, schema=schema, **options)
+    again.offset = first.offset
+    for _ in range(2):  # another attempt ends likewise
+        with pytest.raises(InputError, match=r"neither the stream nor the logs have .*:21-40"):
+            again.all()
+    skipped = Query(new, old, schema=schema, **options, onDamage="report")
+    skipped.offset = first.offset
+    assert {int(row["gtid"].split(":")[1]) for row in skipped.all()} <= {*range(41, 61)}
+    (tmp_path / "unread").rename(new / "other.000006")
+    found = {int(row["gtid"].split(":")[1]) for row in again.all()}
+    assert found and found <= {*range(21, 61)} and min(found) < 41 <= max(found)
+
+
+def test_a_server_of_its_own_may_have_purged_its_logs(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    read, unread, rest = write_series(old)
+    sid = bytes.fromhex(SID.replace("-", ""))
+    pieces = pieces_of(rest.read_bytes())
+    for piece in pieces:
+        piece.data = piece.data.replace(sid, sid[::-1])
+    rest.unlink()
+    unread.unlink()
+    (new / "other.000007").write_bytes(joined(pieces))
+    _, schema = batch_of(read, records="rows")
+    first = Query(old, schema=schema, records="rows")
+    first.all()
+    both = Query(old, new, schema=schema, records="rows")
+    both.offset = first.offset
+    assert both.all()
 
 
 def test_each_source_has_its_turn(logs: Path) -> None:

@@ -45,12 +45,15 @@ def scan_schema(plan: SplitPlan) -> pa.Schema:
 
 
 def check_schema(plan: SplitPlan, schema: pa.Schema) -> None:
-    """Check that a schema given by a user names existing columns only; UsageError."""
+    """Check that a schema given by a user names existing columns only, whose values have a known
+    name in all versions of the table; UsageError."""
     if not plan.scan.asked.typed:
         _no_others(schema.names, KINDS[plan.scan.asked.kind].schema().names)
         return
     if plan.scan.asked.kind == "changelog":
-        _no_others(schema.names, [*KINDS["changelog"].schema().names, *plan.scan.columns])
+        own = KINDS["changelog"].schema().names
+        _check_named(plan, [name for name in schema.names if name not in own])
+        _no_others(schema.names, [*own, *plan.scan.columns])
         return
     _no_others(schema.names, batch_schema([]).names)
     for image in ("before", "after") if plan.scan.columns else ():
@@ -58,7 +61,14 @@ def check_schema(plan: SplitPlan, schema: pa.Schema) -> None:
             kind = schema.field(image).type
             if not pa.types.is_struct(kind):
                 raise UsageError(f"{image} is a struct of the table's columns, not {kind}")
-            _no_others([child.name for child in kind], plan.scan.columns)
+            names = [child.name for child in kind]
+            _check_named(plan, names)
+            _no_others(names, plan.scan.columns)
+
+
+def _check_named(plan: SplitPlan, names: Sequence[str]) -> None:
+    if plan.unnamed and not all(name.startswith("@") for name in names):
+        raise UsageError(plan.unnamed)
 
 
 def _no_others(names: Sequence[str], known: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ from binlogkit.log.index import Index, Joined, Part, Position, parts_of
 from binlogkit.log.index.joined import pairs
 from binlogkit.log.index.part import SEGMENT
 from binlogkit.log.index.selecting import LEDGER, selected
+from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.reading import Reading
@@ -99,7 +100,8 @@ class SplitPlan:
 
     ``changes``: the canonical batch schema of the scan's table, its versions united by name; None
     without a table, if the log has no change of it, or if it was not requested; ``gaps``: where
-    changes may be missing; ``masks``: of a changelog, ``tables``: those that its table name means.
+    changes may be missing; ``masks``: of a changelog, ``tables``: those that its table name means;
+    ``unnamed``: what is said where a version's columns have no known names.
     """
 
     scan: Scan
@@ -108,6 +110,7 @@ class SplitPlan:
     gaps: tuple[Gap, ...] = ()
     masks: Masks = field(default_factory=Masks)
     tables: tuple[TableId, ...] = ()
+    unnamed: str = ""
 
 
 def make_plan(
@@ -155,7 +158,17 @@ def _planned(asked: ScanOptions, log: Log, *, unite: bool) -> SplitPlan:
         changes = united([empty_batch(version) for version in versions], str(asked.table)).schema
     masks = masks_of(asked, joined, versions) if unite else Masks()
     tables = tuple(dict.fromkeys(version.name for version in versions))
-    return SplitPlan(scan, splits, changes, gaps, masks, tables)
+    unnamed = (names_unknown(joined, version) for version in versions if not version.named)
+    return SplitPlan(scan, splits, changes, gaps, masks, tables, next(unnamed, ""))
+
+
+def names_unknown(joined: Joined, version: TableSchema) -> str:
+    """What is said where the names of a version's columns are not known."""
+    _, file, pos = joined.shown[id(version)]
+    return (
+        f"the names of the columns of {written_table_name(*version.name)} are not known in {file} "
+        f"at {pos}: give their definitions with the option schema or schemaFrom"
+    )
 
 
 def scan_of(

@@ -22,6 +22,7 @@ from binlogkit.spark.masks import Masks
 from binlogkit.spark.options import ScanOptions
 from binlogkit.spark.splits.changelog import changelog_schema
 from binlogkit.spark.splits.masked import masks_of
+from binlogkit.spark.splits.plan import names_unknown
 
 _AGAIN = "begin the query again with the same checkpoint"
 
@@ -56,6 +57,10 @@ class Columns:
             own = _columns(asked, version, masks)
             part, file, pos = joined.shown[id(version)]
             if reads(part, pos):
+                new = [name for name in own if name not in known]
+                wanted = {*known} - {one.name for one in CHANGELOG} - {*own}
+                if not version.named and (new if self.inferred else wanted):
+                    raise SchemaError(names_unknown(joined, version))
                 where = f"{written_table_name(*version.name)} has column {{}} in {file} at {pos}"
                 old = known.keys() if self.inferred else known.keys() | before
                 new = [name for name in own if name not in old]

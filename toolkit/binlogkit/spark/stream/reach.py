@@ -22,6 +22,7 @@ from binlogkit.log.index import Index, Part, parts_of
 from binlogkit.log.index.extent import extent_of
 from binlogkit.log.index.part import SEGMENT
 from binlogkit.log.index.stamps import Stamp, stamp_or_none
+from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.series import split_name
 from binlogkit.rows.transactions import Outcome
@@ -77,6 +78,7 @@ class Follower:
         self._exact: dict[str, tuple[str, int, Part]] = {}  # by series, up to an offset
         self._gone: dict[str, tuple[frozenset[str], dict[str, Part]]] = {}
         self._looked: dict[str, tuple[Stamp | None, Reached | None]] = {}  # by name
+        self._joining: set[str] = set()  # series that may come to those that were begun
 
     @property
     def options(self) -> ReadOptions:
@@ -122,6 +124,7 @@ class Follower:
         found = self.carriers()
         for series, at in begun.items():
             self._check(series, at, found.get(series, []))
+        self._check_joining(start, found)
         oldest = sorted(found, key=lambda series: begun[series].begun if series in begun else 0)
         walks = deque((series, _Walk(self, begun.get(series), found[series])) for series in oldest)
         fresh: list[Part] = []
@@ -153,7 +156,13 @@ class Follower:
             if place.file is not None and is_log(place.file, log.name)
         ]
         if len(logs) != 1 or place.pos is None:
-            self._check_gtids(place, found)
+            if place.gtids is None:
+                text = "it has no position in them"
+                if place.file is not None:
+                    text = f"it is at {place.pos} in {place.file}, which is not one of them"
+                raise InputError(str(self._asked.base), f"no base for these logs: {text}")
+            firsts = {series: self._first(logs) for series, logs in found.items()}
+            self._check_gtids("the base", GtidSet.parse(place.gtids), firsts, found)
             return Offset(base=place)
         series, log = logs[0]
         part = self._up_to(series, log, place.pos)
@@ -169,28 +178,45 @@ class Follower:
         )  # fmt: skip
         return Offset({series: at}, place)
 
-    def _check_gtids(self, place: SnapshotPosition, found: Mapping[str, Sequence[Carrier]]) -> None:
-        """Check that logs continue the base, if its own log is not among them or several are."""
-        if place.gtids is None:
-            at = "it has no position in them"
-            if place.file is not None:
-                at = f"it is at {place.pos} in {place.file}, which is not one of them"
-            raise InputError(str(self._asked.base), f"no base for these logs: {at}")
-        if self._asked.on_damage != "stop":
+    def _check_joining(self, start: Offset, found: Mapping[str, Sequence[Carrier]]) -> None:
+        """Check that no transactions are missing before series that come to those that a stream has
+        begun: of a server that took over, unless it has no transaction of the others."""
+        joining = found.keys() - start.series.keys() - self._joining
+        if not joining or not start.series or self._asked.on_damage != "stop":
             return
-        held = GtidSet.parse(place.gtids)
-        for series, (first, *_) in found.items():
-            (part,) = self.parts([first])
-            if part.head is None or part.head.previous is None:
-                continue
-            missing = part.head.previous.subtract(held)
-            others = (logs for other, logs in found.items() if missing and other != series)
-            for part in chain.from_iterable(map(self.parts, others)):
-                missing = missing.subtract(part.intact)
+        held = GtidLedger()
+        if start.base is not None:
+            held.add_set(GtidSet.parse(start.base.gtids or ""))
+        for series, at in start.series.items():
+            first, *_ = parts = self.before(series, at, found.get(series, []))
+            for gtids in (_previous(first), *(part.intact for part in parts)):
+                held.add_set(gtids)
+        known = held.to_set()
+        firsts = {name: self._first(found[name]) for name in joining}
+        ours = {
+            name: part for name, part in firsts.items()
+            if part.intact.intersect(known) or _previous(part).intersect(known)
+        }  # fmt: skip
+        self._check_gtids("the stream", known, ours, found)
+        self._joining |= joining
+
+    def _first(self, logs: Sequence[Carrier]) -> Part:
+        return next(self.parts(logs[:1]))
+
+    def _check_gtids(
+        self, whose: str, held: GtidSet, firsts: Mapping[str, Part],
+        found: Mapping[str, Sequence[Carrier]],
+    ) -> None:  # fmt: skip
+        """Check that series continue what a base or a stream has; ``firsts``: their first logs."""
+        for name, part in firsts.items() if self._asked.on_damage == "stop" else ():
+            missing = _previous(part).subtract(held)
+            others = (logs for other, logs in found.items() if missing and other != name)
+            for one in chain.from_iterable(map(self.parts, others)):
+                missing = missing.subtract(one.intact)
             if missing:
                 raise InputError(
-                    first.name,
-                    f"neither the base nor the logs have {missing}: changes between them are "
+                    part.names[-1],
+                    f"neither {whose} nor the logs have {missing}: changes between them are "
                     "missing (onDamage=report skips them)",
                 )
 
@@ -410,6 +436,11 @@ def _follows(name: str, part: Part | None, log: str) -> bool:
         return True
     number, following = split_name(name)[2], split_name(log)[2]
     return number is None or following is None or following == number + 1
+
+
+def _previous(part: Part) -> GtidSet:
+    """The GTIDs before a log, as far as it says."""
+    return (None if part.head is None else part.head.previous) or GtidSet()
 
 
 def _lacking(part: Part, following: Part) -> GtidSet | None:
