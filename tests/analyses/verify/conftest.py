@@ -111,6 +111,16 @@ def said(transaction: Iterable[Piece], old: bytes, new: bytes) -> list[Piece]:
     return [Piece(piece.data.replace(old, new), piece.type) for piece in transaction]
 
 
+def of_server(data: bytes, server_id: int) -> bytes:
+    """A log as a replica writes it: its own events are of another server, those of transactions
+    stay as they are."""
+    pieces = pieces_of(data)
+    for piece in pieces:
+        if piece.type in ("FORMAT_DESCRIPTION_EVENT", "PREVIOUS_GTIDS_LOG_EVENT", "ROTATE_EVENT"):
+            piece.data[5:9] = server_id.to_bytes(4, "little")
+    return joined(pieces)
+
+
 def log_of(transactions: Iterable[Iterable[Piece]], n: int = 0, before: int = 0) -> bytes:
     """The ``n``-th log of a server, of such transactions, whose GTIDs follow those ``before``."""
     events, _ = keys_log()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,14 @@ from binlogkit.spark.landing.shape import folder_of
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
-from tests.analyses.verify.conftest import Piece, joined, keys_log, previous_gtids, said
+from tests.analyses.verify.conftest import (
+    Piece,
+    joined,
+    keys_log,
+    of_server,
+    previous_gtids,
+    said,
+)
 from tests.fuzz.binlogkit_fuzz.framing import join, places, split
 from tests.spark.landing.landings import land, landed
 from tests.spark.splits.test_splits import plan_of
@@ -50,6 +58,7 @@ CASES = [
 ]
 NO_GTIDS = golden.case("5.7-row-no-gtid", "transactions")
 PLACES = ("_file", "_source")
+ORDER = ("_commit_version", "_sequence")
 
 
 def ident(case: golden.GoldenCase) -> str:
@@ -205,6 +214,41 @@ def test_a_log_alone_lands_what_later_logs_that_have_landed_committed(tmp_path: 
     land([first, second], out)
     assert prepared_before()
     assert without_places(landed(out)) == without_places(landed(tmp_path / "whole"))
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_what_one_server_prepared_and_another_one_that_took_over_committed(
+    gone: bool, tmp_path: Path
+) -> None:
+    """Once, whether or not the first server's log is there then."""
+    first, second = TRANSACTIONS.binlogs
+    old, new, out = tmp_path / "old", tmp_path / "new", tmp_path / "out"
+    old.mkdir()
+    new.mkdir()
+    shutil.copy(first, old)
+    for number, one in enumerate((first, second), 7):
+        (new / f"other.{number:06}").write_bytes(of_server(one.read_bytes(), 99))
+    land(TRANSACTIONS.path, tmp_path / "whole")
+    assert prepared_before()
+    land(old, out)
+    if gone:
+        shutil.rmtree(old)
+    for _ in range(2):
+        assert not land([new] if gone else [old, new], out).lost
+    found, whole = (
+        {
+            table: Counter(map(repr, without(rows, *PLACES, *ORDER)))
+            for table, rows in landed(folder).items()
+        }
+        for folder in (out, tmp_path / "whole")
+    )
+    assert found == whole
+    landing, original = Landing(out), bk.open([*TRANSACTIONS.binlogs])
+    for table in landing.tables():
+        mine, theirs = landing.state(table), original.state(table)
+        assert mine.determined == theirs.determined
+        values = ([one["values"] for one in state.records()] for state in (mine, theirs))
+        assert next(values) == next(values), table
 
 
 def test_rows_that_waited_land_without_the_other_logs_of_their_batch(tmp_path: Path) -> None:

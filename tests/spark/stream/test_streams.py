@@ -215,6 +215,10 @@ def test_a_server_that_took_over_lacks_logs_that_were_not_read(tmp_path: Path) -
     for _ in range(2):  # another attempt ends likewise
         with pytest.raises(InputError, match=r"neither the stream nor the logs have .*:21-40"):
             again.all()
+    for attempt in ({}, {"index": str(tmp_path / "fresh")}):  # another stream does, too
+        fresh = Query(new, old, schema=schema, records="rows", **attempt)
+        with pytest.raises(InputError, match=r"neither the stream nor the logs have .*:21-40"):
+            fresh.all()
     skipped = Query(new, old, schema=schema, **options, onDamage="report")
     skipped.offset = first.offset
     assert {int(row["gtid"].split(":")[1]) for row in skipped.all()} <= {*range(41, 61)}

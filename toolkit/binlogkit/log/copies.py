@@ -104,7 +104,9 @@ class _Copies:
         if isinstance(body, (Query, ExecuteLoadQuery)):
             text = _XID_COMMENT.sub("", body.query)
             if text not in ("BEGIN", "COMMIT"):
-                self._take(f"{body.schema}\0{text}".encode("utf-8", "surrogateescape"))
+                # A replica gives XA START a default database of its own.
+                database = "" if text.startswith("XA ") else body.schema
+                self._take(f"{database}\0{text}".encode("utf-8", "surrogateescape"))
         elif stretch.entries["type"][i] in _VARIABLES:
             self._take(stretch.body(i))
         elif ROWS_EVENTS[stretch.entries["type"][i]] and stretch.entries["slot"][i] >= 0:

@@ -28,17 +28,25 @@ Bytes: TypeAlias = tuple[int, "int | None"]
 
 
 class Ranges:
-    """Joined logs; ``names``: the locations of existing logs.
+    """Joined logs; ``names``: the locations of existing logs; ``commits``: whether what a range
+    commits is wanted, wherever it was prepared.
 
     Ranges are by part number: the first transaction, and the one after the last.
     """
 
-    def __init__(self, parts: Sequence[Part], joined: Joined, names: Mapping[str, str]) -> None:
-        self._parts, self._joined, self._names = parts, joined, names
-        self._outcomes = PartOutcomes(parts, joined)
+    def __init__(
+        self, parts: Sequence[Part], joined: Joined, names: Mapping[str, str], *,
+        commits: bool = True,
+    ) -> None:  # fmt: skip
+        self._parts, self._joined, self._names, self._commits = parts, joined, names, commits
         self._positions: dict[int, list[Position]] = {}
         for position in joined.positions:
             self._positions.setdefault(position.part, []).append(position)
+        self._instead = dict[int, int]()
+        for copy, first in joined.copies.items() if commits else ():
+            if not self._is_there(self._part_with(first)) and self._is_there(self._part_with(copy)):
+                self._instead.setdefault(first, copy)
+        self._outcomes = PartOutcomes(parts, joined, self._instead)
 
     def changelog(
         self, ranges: Mapping[int, tuple[int, int]], only: Container[int] | None = None
@@ -99,6 +107,10 @@ class Ranges:
                 if one.part in ranges and one.number in range(*ranges[one.part]):
                     yield i, number - base
 
+    def _was_read(self, _: Moved) -> bool:
+        """Whether a commit was read in an earlier range."""
+        return False
+
     def _came_first(self, _: Moved) -> bool:
         """Whether a commit was read in an earlier range than what it commits."""
         return False
@@ -111,8 +123,21 @@ class Ranges:
         return self._positions[i][0].base
 
     def _seen(self, i: int) -> GtidSet | None:
-        """The GTIDs of a log's transactions that earlier logs had."""
-        return self._positions[i][0].seen
+        """The GTIDs of a log's transactions that earlier logs had, and that count there."""
+        seen, numbers = self._positions[i][0].seen, range(self._base(i), self._end(i))
+        own = [n - numbers.start for n in self._instead.values() if n in numbers]
+        if seen is None or not own:
+            return seen
+        gtids = self._parts[i].ledger["transactions"]["gtid"]
+        return seen.subtract(GtidSet.of(gtids[n].as_py() for n in own)) or None
+
+    def _end(self, i: int) -> int:
+        """The number of the transaction after a part's last."""
+        return self._base(i) + self._parts[i].transactions
+
+    def _part_with(self, number: int) -> int:
+        """The part of a transaction."""
+        return next(i for i in self._positions if self._base(i) <= number < self._end(i))
 
     def _segments(self, i: int) -> Iterator[tuple[Position, Position | None]]:
         """Where reading of a part can begin, and where the next segment begins."""
@@ -160,7 +185,11 @@ class Ranges:
         now = {
             number: one.commit
             for number, one in decided.items()
-            if (one.part in ranges and one.number in range(*ranges[one.part]))
+            if (
+                one.part in ranges
+                and one.number in range(*ranges[one.part])
+                and not any(map(self._was_read, self._outcomes.again(number)))
+            )
             or (number in own and self._came_first(one))
         }
         if not now and not len(own):

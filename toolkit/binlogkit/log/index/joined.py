@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from binlogkit.constants import TableId
@@ -22,6 +23,7 @@ from binlogkit.errors import DamageError, MalformedEventError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.table_map import TableMap
+from binlogkit.log.index.later import columns_of
 from binlogkit.log.index.losing import Losing
 from binlogkit.log.index.part import Part, Said, Wrote
 from binlogkit.log.index.segments import Segment
@@ -35,10 +37,12 @@ from binlogkit.rows.schema import Supposition, small_name
 from binlogkit.rows.series import AllSeries, Series, SourceTables
 from binlogkit.rows.soundness import Finding, Gap, Gaps, Soundness
 from binlogkit.rows.table_history import TableHistory
+from binlogkit.rows.transactions import Outcome
 from binlogkit.sources.carriers import Carrier
 from binlogkit.sources.carriers.carrier import up_to
 
 _WHOLE = [Segment()]
+_XA = ("gtid", "xa", "outcome", "resolved_file", "resolved_pos")
 _WORD = re.compile(r"[\w$]+")
 _OF_DATABASES = {"database", "schema"}
 
@@ -125,18 +129,19 @@ class Joined:
     ``series``: which logs belong together; ``found``: what may be missing in them, and notes;
     ``events``, ``transactions``: how many there are; ``seen``: the GTIDs of those read intact;
     ``positions``: of all segments; ``schemas``: every version of each table; ``decisions``: the
-    outcomes of transactions that were prepared in other logs, by number; ``gaps``: where changes
-    may be missing; ``size``: minimum bytes of a segment, except a log's last, if parts are cut
-    finer; ``reads``: whether logs are read from the positions; else each has one, without tables;
-    ``happened``: what happened to tables, in log order, if ``happening``, also in repeated
-    transactions; ``forgets``: what statements said of tables does not hold where logs are missing
-    after them, or damage may have taken others; ``broken``: the parts right before which logs are
-    missing, and ``damaged`` those in which statements are; ``given``: definitions
-    that users gave with parts, of tables of which no statement spoke before; ``folded``: names are
-    in small letters, as a server stores them; ``shown``: where the first map of a version is, by
-    the version's ``id``: its part, file and offset; ``unnamed``: by part, the tables that have
-    columns whose names are not known there, each with the offset of the damage since which they are
-    not, 0 for none.
+    outcomes of transactions that were prepared in other logs, by number, ``decided_again`` those
+    that logs of other servers say, too; ``copies``: the first copy of each XA transaction that logs
+    of another server prepared before, by number; ``gaps``: where changes may be missing; ``size``:
+    minimum bytes of a segment, except a log's last, if parts are cut finer; ``reads``: whether logs
+    are read from the positions; else each has one, without tables; ``happened``: what happened to
+    tables, in log order, if ``happening``, also in repeated transactions; ``forgets``: what
+    statements said of tables does not hold where logs are missing after them, or damage may have
+    taken others; ``broken``: the parts right before which logs are missing, and ``damaged`` those
+    in which statements are; ``given``: definitions that users gave with parts, of tables of which
+    no statement spoke before; ``folded``: names are in small letters, as a server stores them;
+    ``shown``: where the first map of a version is, by the version's ``id``: its part, file and
+    offset; ``unnamed``: by part, the tables that have columns whose names are not known there, each
+    with the offset of the damage since which they are not, 0 for none.
     """
 
     def __init__(
@@ -168,6 +173,8 @@ class Joined:
         self._last: tuple[Part, int, KnownTables] | None = None  # and of which generation
         self.positions: list[Position] = []
         self.decisions: dict[int, Decision] = {}
+        self.decided_again: dict[int, list[Decision]] = {}
+        self.copies: dict[int, int] = {}
         self.folded = False
         self._ledgers: list[Mapping[str, pa.Table]] = []
         self.shown: dict[int, tuple[int, str, int]] = {}
@@ -230,7 +237,7 @@ class Joined:
             self._apply(i, part, following, losing)
             following = next(said, None)
         self._lose(i, part, losing, None)
-        self._end(part, series)
+        self._end(part, series, seen)
 
     def _statements(self, part: Part) -> Iterable[Said | Wrote]:
         """The relevant things of a part, in order."""
@@ -262,7 +269,7 @@ class Joined:
                 self._tables.lose(f"logs are missing before {part.names[-1]}")
         return series
 
-    def _end(self, part: Part, series: Series) -> None:
+    def _end(self, part: Part, series: Series, seen: GtidSet | None) -> None:
         """The log ends: keep what later logs need."""
         self._take_gaps(part, series)
         series.end(part.gtids, part.next_name, part.rotated)
@@ -275,11 +282,39 @@ class Joined:
         for xa, decision in part.decided.items():
             number = self._prepared.pop((source, xa), None)
             if number is not None:
-                self.decisions[number] = decision
+                self._decide(number, decision)
+        first = self._first_copies(part, seen)
         for xa, number in part.prepared.items():
-            self._prepared[source, xa] = self.transactions + number
+            own = self.transactions + number
+            self._prepared[source, xa] = first.get(number, own)
         self.events += part.events
         self.transactions += part.transactions
+
+    def _decide(self, number: int, decision: Decision) -> None:
+        if self.decisions.setdefault(number, decision) != decision:
+            self.decided_again.setdefault(number, []).append(decision)
+
+    def _first_copies(self, part: Part, seen: GtidSet | None) -> dict[int, int]:
+        """The XA transactions of a log that another server's logs prepared before, and have not
+        decided, by number in it: the numbers of those; what the log decides itself is decided of
+        them."""
+        opened = {xa: number for (_, xa), number in reversed(self._prepared.items())}
+        found = dict[int, int]()
+        if seen is None or not opened or part.extent.plain or not part.ledger:
+            return found
+        table = columns_of(part.ledger, "transactions", _XA)
+        for number in np.flatnonzero(np.asarray(table["xa"].is_valid())).tolist():
+            [row] = table.slice(number, 1).to_pylist()
+            one = opened.get(row["xa"])
+            decided = row["resolved_file"] is not None
+            prepared = decided or part.prepared.get(row["xa"]) == number
+            if one is None or not prepared or row["gtid"] not in seen:
+                continue
+            found[number] = self.copies[self.transactions + number] = one
+            if decided:
+                place = row["resolved_file"], row["resolved_pos"]
+                self._decide(one, (Outcome(row["outcome"]), *place))
+        return found
 
     def _take_gaps(self, part: Part, series: Series | None) -> None:
         """Take what a log shows of itself, up to the damage that ends a reading."""

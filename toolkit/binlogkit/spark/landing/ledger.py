@@ -41,6 +41,7 @@ from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiti
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.numbering import AFTER, BEFORE, SHIFT, Numbering, cuts_of, of_files
+from binlogkit.spark.landing.parts import in_order
 from binlogkit.spark.landing.shape import folder_of, landed_name
 from binlogkit.spark.landing.spans import Landed, Spans, begins, log_of
 from binlogkit.spark.landing.tables import opened
@@ -68,12 +69,13 @@ class Ledger(Source):
         out.check_local()
         self.last_expired = last_expired(out)
         parts = Index(out.local / LEDGER).besides([], _TABLES, later=True)
-        self.parts = [*with_given(parts, read_given(out))]
+        self._spans = spans = read_journal(self.out)[2] if parts else []
+        landed = {span.log: span.batch for span in reversed(spans)}
+        self.parts = [*with_given(in_order(parts, landed), read_given(out))]
         reading = ReadOptions(on_damage="report")
         self.joined = Joined(self.parts, reading, reads=False, happening=True)
         if not self.parts:
             raise InputError(str(out), "nothing has landed there")
-        self._spans = spans = read_journal(self.out)[2]
         known = {(p.head.server_id, p.head.begun) for p in self.parts if p.head is not None}
         gone = [span.file for span in spans if (span.server_id, span.begun) not in known]
         if gone:
@@ -458,7 +460,20 @@ class Ledger(Source):
     @cached_property
     def _begun(self) -> Numbering:
         """Of the transactions alone."""
-        return Numbering.of(self.numbers, self.transactions)
+        return Numbering.of(self.numbers, self.transactions, self._copies)
+
+    @property
+    def _copies(self) -> pa.Table | None:
+        """The copies of XA transactions, with the numbers of the first ones."""
+        found, first = list[pa.Table](), self.joined.copies
+        for position in self.joined.positions if first else ():
+            part, base = self.parts[position.part], position.base
+            for number in range(base, base + part.transactions):
+                if number in first:
+                    row = part.ledger["transactions"].slice(number - base, 1)
+                    row = row.select(["file", "pos", "end_pos", "commit_timestamp"])
+                    found.append(row.append_column("tx", pa.array([first[number]], pa.int64())))
+        return pa.concat_tables(found) if found else None
 
 
 def _of_landed(definition: TableDefinition, lands: Callable[[str], bool]) -> TableDefinition:

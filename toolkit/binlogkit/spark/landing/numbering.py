@@ -23,6 +23,7 @@ Places = tuple[Integers, Integers, Integers, Integers]
 
 #: The columns of flat rows by which they are ordered.
 PLACES = ("_file", "_pos", "_inner", "_row")
+_EDGES = ("pos", "end_pos", "tx", "commit_timestamp")
 SHIFT = 32  # of a stretch's number
 BEFORE, AFTER = -1, 1 << 62  # any row of an event
 
@@ -45,11 +46,19 @@ class Numbering:
     cuts: Integers
 
     @classmethod
-    def of(cls, files: Mapping[str, int], transactions: pa.Table) -> Numbering:
-        """From a ledger's transactions, without what happened to tables."""
-        file = of_files(files, transactions["file"])
-        pos, end, tx = (np.asarray(transactions[name]) for name in ("pos", "end_pos", "tx"))
-        commits = np.asarray(transactions["commit_timestamp"].cast(pa.int64()).fill_null(BEFORE))
+    def of(
+        cls, files: Mapping[str, int], transactions: pa.Table, copies: pa.Table | None = None
+    ) -> Numbering:
+        """From a ledger's transactions, without what happened to tables; ``copies``: of some of
+        them, whose changes may have landed."""
+        every = [one for one in (transactions, copies) if one is not None]
+        file = np.concatenate([of_files(files, one["file"]) for one in every])
+        pos, end, tx, commits = (
+            np.concatenate(
+                [np.asarray(one[name].cast(pa.int64()).fill_null(BEFORE)) for one in every]
+            )
+            for name in ("pos", "end_pos", "tx", "commit_timestamp")
+        )
         order = np.lexsort([pos, file])
         edges = np.searchsorted(file[order], np.arange(len(files) + 1))
         return cls(files, edges, pos[order], end[order], tx[order], commits[order], cuts_of(()))

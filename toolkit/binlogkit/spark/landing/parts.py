@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections import deque
+from collections.abc import Container, Mapping, Sequence
 
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log import Log
 from binlogkit.log.index import Index, Part
+from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import split_name
 from binlogkit.sources.carriers import Carrier
 from binlogkit.spark.landing.spans import begins, log_of
+from binlogkit.spark.landing.waiting import LogId
+
+_NONE: Mapping[LogId, int] = {}
 
 
 def parts_beside(
@@ -22,31 +28,74 @@ def parts_beside(
     """
     tables = ["transactions", "changes"]
     gone = index.besides(log.carriers, tables, later=True, apart=apart)
-    there = _ordered([*index.parts(carriers, log.options, tables, later=True)])
+    there = in_order([*index.parts(carriers, log.options, tables, later=True)])
     known = [part for part in gone if part.head is not None]
     found = list(there)
     for part in reversed(known):
         if not any(begins(one, part) for one in there):
             found.insert(_place_of(part, found), part)
-    return found
+    return _of_history(found) if known else found
 
 
-def _ordered(parts: Sequence[Part]) -> list[Part]:
+def in_order(parts: Sequence[Part], landed: Mapping[LogId, int] = _NONE) -> list[Part]:
     """Parts with those of each server in the order of its logs, whatever folders these are in: by
-    number in one folder, else by time."""
-    own: dict[int, list[int]] = {}
-    for i, part in enumerate(parts):
-        if part.head is not None:
-            own.setdefault(part.head.server_id, []).append(i)
+    number in one folder, else by time; those of servers that replicate from each other in the order
+    of their transactions, or if they have the same, in which they ``landed``."""
     found = [*parts]
-    for places in own.values():
+    for places in _by_server(parts).values():
         folders = {split_name(parts[i].names[-1])[:2] for i in places}
         since = 1 if len(folders) > 1 else 2
         for i, j in zip(
             places, sorted(places, key=lambda i: log_of(parts[i])[since:]), strict=True
         ):
             found[i] = parts[j]
+    return _of_history(found, landed)
+
+
+def _by_server(parts: Sequence[Part]) -> dict[int, list[int]]:
+    """The places of each server's parts."""
+    own: dict[int, list[int]] = {}
+    for i, part in enumerate(parts):
+        if part.head is not None:
+            own.setdefault(part.head.server_id, []).append(i)
+    return own
+
+
+def _of_history(parts: Sequence[Part], landed: Mapping[LogId, int] = _NONE) -> list[Part]:
+    """Parts of which none comes before another server's part that ended with fewer of the same
+    GTIDs: so a server that took over comes after the one that failed."""
+    found, own = [*parts], _by_server(parts)
+    ends = {i: _executed(parts[i]) for places in own.values() if len(own) > 1 for i in places}
+    while own:
+        _, first = own.popitem()
+        group = [first]
+        for server, places in [*own.items()]:
+            if any(ends[places[-1]].intersect(ends[one[-1]]) for one in group):
+                group.append(own.pop(server))
+        queues = sorted(map(deque, group)) if len(group) > 1 else []
+        for place in sorted(i for places in group for i in places) if queues else ():
+            firsts = [queue[0] for queue in queues]
+            may = [
+                k for k, i in enumerate(firsts) if not any(_ended(ends[j], ends[i]) for j in firsts)
+            ]
+            same = [k for k in may if ends[firsts[k]] == ends[firsts[may[0]]]]
+            k = min(same, key=lambda k: landed.get(log_of(parts[firsts[k]]), 0))
+            found[place] = parts[queues[k].popleft()]
+            queues = [queue for queue in queues if queue]
     return found
+
+
+def _executed(part: Part) -> GtidSet:
+    """The GTIDs in a log and before it."""
+    found = GtidLedger(part.gtids)
+    if part.head is not None and part.head.previous is not None:
+        found.add_set(part.head.previous)
+    return found.to_set()
+
+
+def _ended(one: GtidSet, other: GtidSet) -> bool:
+    """Whether a log ended with fewer GTIDs than another one."""
+    return bool(one) and one != other and not one.subtract(other)
 
 
 def _place_of(gone: Part, parts: Sequence[Part]) -> int:

@@ -269,7 +269,7 @@ class Spans(Ranges):
         part = self._parts[i]
         besides = self._landed.gtids_besides(self._landed.of(part))
         ledger.add_set(part.alone.gtids.intersect(besides))
-        before = self._positions[i][0].seen
+        before = super()._seen(i)
         if before is not None:
             ledger.add_set(before)
         return ledger.to_set() or None

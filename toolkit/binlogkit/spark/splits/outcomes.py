@@ -6,7 +6,7 @@ nor where an XA transaction prepared in it was committed. Spark is not in here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,13 +31,18 @@ class Moved:
 
 
 class PartOutcomes:
-    """The outcomes of all parts' transactions; each part has its ledger's ``transactions``.
+    """The outcomes of all parts' transactions; each part has its ledger's ``transactions``;
+    ``instead``: copies of XA transactions that count for those that were decided, by their numbers.
 
     InputError: the number in a log's name is too large for ordering.
     """
 
-    def __init__(self, parts: Sequence[Part], joined: Joined) -> None:
+    def __init__(
+        self, parts: Sequence[Part], joined: Joined, instead: Mapping[int, int] | None = None
+    ) -> None:
         self._parts, self._joined = parts, joined
+        copies = instead or {}
+        self._decisions = {copies.get(n, n): how for n, how in joined.decisions.items()}
 
     def of(self, i: int, first: int, numbers: range) -> Deciding:
         """The outcomes that a split of part ``i`` needs.
@@ -70,10 +75,16 @@ class PartOutcomes:
             if row["outcome"] == Outcome.COMMITTED:
                 place = row["resolved_file"], row["resolved_pos"]
                 found[numbers.start + at] = self._moved(*place)
-        for number, (outcome, file, pos) in self._joined.decisions.items():
+        for number, (outcome, file, pos) in self._decisions.items():
             if number in numbers and outcome == Outcome.COMMITTED:
                 found[number] = self._moved(file, pos)
         return found
+
+    def again(self, number: int) -> Iterator[Moved]:
+        """The other commits of an XA transaction, of other servers' logs."""
+        for outcome, file, pos in self._joined.decided_again.get(number, ()):
+            if outcome == Outcome.COMMITTED:
+                yield self._moved(file, pos)
 
     def _own(self, i: int, first: int, numbers: range) -> pa.Table:
         table = self._parts[i].ledger["transactions"]

@@ -10,14 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+import pyarrow.compute as pc
+
 from binlogkit.errors import InputError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.index import Joined, Part
 from binlogkit.rows.filter_args import RowFilterArgs
 from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.transactions import Outcome
 from binlogkit.spark.options import ScanOptions
 from binlogkit.spark.ranges import Bytes, Ranges
 from binlogkit.spark.splits.decode import decode
+from binlogkit.spark.splits.outcomes import Moved
 from binlogkit.spark.splits.plan import Scan, Split, scan_of
 from binlogkit.spark.stream.beginning import inserts
 from binlogkit.spark.stream.columns import Columns
@@ -50,9 +54,9 @@ class _Between(Ranges):
 
     def __init__(
         self, parts: Sequence[Part], joined: Joined, names: Mapping[str, str],
-        before: Sequence[int], held: GtidSet,
+        before: Sequence[int], held: GtidSet, *, commits: bool,
     ) -> None:  # fmt: skip
-        super().__init__(parts, joined, names)
+        super().__init__(parts, joined, names, commits=commits)
         self._before, self._held = before, held
         self._known: dict[int, GtidSet | None] = {}
 
@@ -85,13 +89,22 @@ class _Between(Ranges):
         ]
         return held.subtract(GtidSet.of(filter(None, open_then)))
 
+    def _was_read(self, one: Moved) -> bool:
+        return one.number < self._before[one.part]
+
     def _read(self, i: int) -> GtidSet:
-        """The GTIDs of a log that came in earlier batches."""
+        """The GTIDs of a log that came in earlier batches; of XA transactions an earlier log's copy
+        comes once it is committed."""
         part, count = self._parts[i], self._before[i]
-        table = part.ledger["transactions"]
-        if count == table.num_rows:
-            return part.intact
-        return GtidSet.of(filter(None, table["gtid"].slice(0, count).to_pylist()))
+        table = part.ledger["transactions"].select(["gtid", "outcome", "resolved_file"])
+        some, found = table.slice(0, count), part.intact
+        if count < table.num_rows:
+            found = GtidSet.of(filter(None, some["gtid"].to_pylist()))
+        if not self._commits or part.extent.plain:
+            return found
+        open_ones = pc.equal(some["outcome"], str(Outcome.PREPARED))
+        prepared = some.filter(pc.or_(open_ones, pc.is_valid(some["resolved_file"])))
+        return found.subtract(GtidSet.of(filter(None, prepared["gtid"].to_pylist())))
 
 
 def between(
@@ -124,7 +137,9 @@ def between(
     )  # fmt: skip
     names = {log.name: log.location or log.name for logs in found.values() for log in logs}
     held = GtidSet.parse(end.base.gtids or "") if end.base is not None else GtidSet()
-    logs = _Between(parts, joined, names, before, held)
+    logs = _Between(
+        parts, joined, names, before, held, commits=asked.kind == "changelog"
+    )  # fmt: skip
     scan, versions = scan_of(replace(asked, index=None), follower.options, joined)
 
     def reads(part: int, pos: int) -> bool:

@@ -179,10 +179,10 @@ class Follower:
         return Offset({series: at}, place)
 
     def _check_joining(self, start: Offset, found: Mapping[str, Sequence[Carrier]]) -> None:
-        """Check that no transactions are missing before series that come to those that a stream has
-        begun: of a server that took over, unless it has no transaction of the others."""
+        """Check that no transactions are missing before series that begin: before the logs of a
+        server that took over, unless it has no transaction of the others."""
         joining = found.keys() - start.series.keys() - self._joining
-        if not joining or not start.series or self._asked.on_damage != "stop":
+        if not joining or len(found.keys() | start.series.keys()) < 2:
             return
         held = GtidLedger()
         if start.base is not None:
@@ -191,13 +191,15 @@ class Follower:
             first, *_ = parts = self.before(series, at, found.get(series, []))
             for gtids in (_previous(first), *(part.intact for part in parts)):
                 held.add_set(gtids)
-        known = held.to_set()
         firsts = {name: self._first(found[name]) for name in joining}
-        ours = {
-            name: part for name, part in firsts.items()
-            if part.intact.intersect(known) or _previous(part).intersect(known)
-        }  # fmt: skip
-        self._check_gtids("the stream", known, ours, found)
+        for name, part in firsts.items():
+            before, others = GtidLedger(held.to_set()), GtidLedger()
+            for other in (one for one in firsts.values() if one is not part):
+                before.add_set(_previous(other))
+                others.add_set(other.intact)
+            others.add_set(before.to_set())
+            if any(others.common(gtids) for gtids in (_previous(part), part.intact)):
+                self._check_gtids("the stream", before.to_set(), {name: part}, found)
         self._joining |= joining
 
     def _first(self, logs: Sequence[Carrier]) -> Part:
