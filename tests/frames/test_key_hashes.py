@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from binlogkit.frames.key_hashes import KeyColumn, _hashed_as, asked_hashes, hashes_of
+from binlogkit.frames.key_hashes import KeyColumn, Place, _hashed_as, asked_hashes, hashes_of
 from binlogkit.frames.user_values import Misfit, pair_of
 
 _MOMENTS = st.datetimes(dt.datetime(1970, 1, 2), dt.datetime(2100, 1, 1))
@@ -70,6 +70,31 @@ def test_equal_values_have_one_hash(number: int, data: st.DataObject) -> None:
             assert np.isin(hashes, asked).tolist() == equal, value
         else:
             assert not (kind == "text" or (kind == "integer" and isinstance(value, int)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "value", "alone"),
+    [
+        ("integer", Place(0, 8, ""), 200, -56),
+        ("integer", Place(0, 24, ""), "9000000", 9000000 - (1 << 24)),
+        ("integer", Place(0, 32, ""), 3000000000, 3000000000 - (1 << 32)),
+        ("integer", Place(0, 32, ""), 7, 7),
+        ("text", Place(0, 0, "binary"), "0x616200", "ab"),
+        ("text", Place(0, 0, "binary"), b"ab\0", "ab\0"),
+        ("text", Place(0, 0, "utf16"), "a", "\0a"),
+        ("text", Place(0, 0, "latin1"), "\u00c3\u00a9", "\u00e9"),
+        ("text", Place(0, 0, "utf8mb4"), "\u00e9", "\u00e9"),
+    ],
+)
+def test_a_log_that_does_not_know_a_column_has_its_values_otherwise(
+    kind: str, place: Place, value: Any, alone: Any
+) -> None:
+    """As logs of 5.7 have them whose CREATE TABLE is in an earlier one."""
+    arrow = pa.int64() if kind == "integer" else pa.string()
+    column = KeyColumn("@1", 0, kind, _hashed_as(arrow))
+    asked = asked_hashes([column], [[value]], [[place]])
+    assert asked is None or hashes_of([pa.array([alone], arrow)], [column])[0] in asked
+    assert (asked is None) == isinstance(value, bytes)
 
 
 def test_a_slice_is_hashed_where_it_begins() -> None:

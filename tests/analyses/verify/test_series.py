@@ -12,6 +12,7 @@ import binlogkit as bk
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import split_name
+from tests.analyses.verify.conftest import of_server
 
 CELL = "8.0-row-full"
 SID = "80808080-0080-11ee-8080-808080808080"
@@ -87,6 +88,25 @@ def test_two_series_are_kept_apart(series: list[Path], tmp_path: Path, codes: Co
     assert codes(bk.verify(names(mixed))) == []
     found = bk.verify(names([*series, copies[0], copies[2]]))
     assert codes(found) == ["file_missing", "gtid_gap"]
+
+
+def test_a_server_that_took_over_lacks_what_it_purged(
+    series: list[Path], tmp_path: Path, codes: Codes
+) -> None:
+    """Its logs go on with transactions of the other's, some of which are in neither's."""
+    first, unread, rest = series
+    other = tmp_path / "other"
+    other.mkdir()
+    took_over = other / "other.000007"
+    took_over.write_bytes(of_server(rest.read_bytes(), 99))
+    for order in ([first, took_over], [took_over, first]):
+        found = bk.verify(names(order))
+        told = {f.code: f for f in found.findings}
+        assert told["gtid_gap"].found.endswith(f"{SID}:21-40")
+        assert told["gtid_gap"].place.file == str(took_over)
+    state = bk.open(names([first, took_over])).state("keyed.pk")
+    assert not state.determined and "gap" in state.findings["finding"].to_pylist()
+    assert codes(bk.verify(names([first, unread, took_over]))) == []
 
 
 def test_a_series_in_several_folders(series: list[Path], tmp_path: Path, codes: Codes) -> None:

@@ -7,7 +7,7 @@ its digits without the point, a text as UTF-8. The hash of several columns is th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from binlogkit._kernel.charsets import encode
 from binlogkit._kernel.columns import plan_of
 from binlogkit._kernel.native.filters import hash_fixed, hash_texts
 from binlogkit.constants import ColumnType
@@ -36,6 +37,10 @@ _TYPES = {
         pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.string(), pa.binary(),
     )
 }  # fmt: skip
+_BITS = {
+    ColumnType.TINY: 8, ColumnType.SHORT: 16, ColumnType.INT24: 24, ColumnType.LONG: 32,
+    ColumnType.LONGLONG: 64,
+}  # fmt: skip
 _MOST = 4096  # combinations of values that are looked for
 
 
@@ -48,6 +53,22 @@ class KeyColumn(NamedTuple):
     position: int
     kind: str
     type: str
+
+
+class Place(NamedTuple):
+    """What the logs together know of a column that one of them has no name of: its ``position`` in
+    the table, from 0; the ``bits`` of an unsigned integer, else 0; its ``charset``, "" without one.
+    """
+
+    position: int
+    bits: int
+    charset: str
+
+    @classmethod
+    def of(cls, column: Column) -> Place:
+        """Of a column of one version."""
+        bits = _BITS.get(column.type, 0) if column.unsigned else 0
+        return cls(column.index, bits, column.charset or "")
 
 
 def hashed_columns(schema: TableSchema) -> tuple[KeyColumn, ...]:
@@ -144,15 +165,22 @@ def _none(rows: int) -> Hashes:
 # ---- of values that are asked for ----------------------------------------------------------
 
 
-def asked_hashes(columns: Sequence[KeyColumn], values: Sequence[Iterable[Any]]) -> Hashes | None:
+def asked_hashes(
+    columns: Sequence[KeyColumn],
+    values: Sequence[Iterable[Any]],
+    places: Sequence[Iterable[Place]] | None = None,
+) -> Hashes | None:
     """The hashes of what may be equal to values that a user gives, several for each column; None:
-    any may be."""
-    arrays = [
-        [_asked(column, value) for value in given]
-        for column, given in zip(columns, values, strict=True)
-    ]
-    if any(array is None for found in arrays for array in found):
-        return None
+    any may be. ``places``: what is known of each column beside its log."""
+    arrays = list[list[pa.Array]]()
+    known = [()] * len(columns) if places is None else places
+    for column, given, own in zip(columns, values, known, strict=True):
+        arrays.append([])
+        for value in given:
+            found = _asked(column, value)
+            if found is None:
+                return None
+            arrays[-1] += [found, *_as_alone(column, value, found, own)]
     rows = list(product(*arrays))
     if not rows or len(rows) > _MOST:
         return None
@@ -174,6 +202,31 @@ def _asked(column: KeyColumn, value: Any) -> pa.Array | None:
             if pa.types.is_decimal(kind):
                 scalar = scalar.cast(kind)
     return pa.array([scalar.as_py()], kind) if scalar.type == kind else None
+
+
+def _as_alone(
+    column: KeyColumn, value: Any, asked: pa.Array, places: Iterable[Place]
+) -> Iterator[pa.Array]:
+    """A value as a log has it that does not know what the column is: a large unsigned number is
+    negative, bytes and text of any character set are text where they happen to be UTF-8."""
+    for place in places:
+        if place.bits and asked.type == pa.int64():
+            number = asked[0].as_py()
+            if number >> place.bits - 1 == 1:
+                yield pa.array([number - (1 << place.bits)], asked.type)
+        if column.kind == "text" and place.charset:
+            with suppress(Misfit):
+                stored = _stored(place.charset, value)
+                for data in {stored, stored.rstrip(b"\0")}:  # BINARY has no zeros at its end
+                    with suppress(UnicodeDecodeError):  # else any value may be in its filter
+                        yield pa.array([data.decode()], asked.type)
+
+
+def _stored(charset: str, value: Any) -> bytes:
+    if charset != "binary":
+        return encode(charset, str(value))
+    _, scalar = pair_of(pa.array([], pa.binary()), "binary", value)
+    return bytes(scalar.as_py())
 
 
 def _type(text: str) -> pa.DataType:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from binlogkit._kernel.native.filters import may_have
 from binlogkit.constants import TableId
-from binlogkit.frames.key_hashes import Hashes, KeyColumn, asked_hashes
+from binlogkit.frames.key_hashes import Hashes, KeyColumn, Place, asked_hashes
 from binlogkit.log.index.part import Part
 from binlogkit.log.index.places import Places, places_of
 from binlogkit.rows.filters import Filters
@@ -96,14 +96,16 @@ def _hashes(definition: Mapping[str, Any], asked: Asked, places: Places) -> Hash
     named = [_name(column, asked, known) for column in columns]
     if None in named:
         return None
-    return asked_hashes(columns, [asked[name] for name in named if name is not None])
+    values = [asked[name] for name in named if name is not None]
+    return asked_hashes(columns, values, [known.get(name or "", ()) for name in named])
 
 
-def _name(column: KeyColumn, asked: Asked, known: Mapping[str, Sequence[int]]) -> str | None:
+def _name(column: KeyColumn, asked: Asked, known: Mapping[str, Sequence[Place]]) -> str | None:
     """The wanted name that means a column; None if that is not certain."""
     if column.name in asked and not column.name.startswith("@"):
         return column.name
-    return next((name for name in asked if known.get(name) == [column.position]), None)
+    here = {column.position}
+    return next((n for n in asked if {one.position for one in known.get(n, ())} == here), None)
 
 
 def _may_have(

@@ -1,4 +1,4 @@
-"""Where columns stand in tables, for logs that do not name them.
+"""Where columns stand in tables, and what they are, for logs that do not name them.
 
 A log of a server with binlog_row_metadata=MINIMAL, the default, names columns only where it has the
 CREATE TABLE. To find out means to go through the definitions of all logs; so an index keeps the
@@ -13,25 +13,26 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from binlogkit.constants import TableId
+from binlogkit.frames.key_hashes import Place
 from binlogkit.log.index.batches import mark_of, write_whole
 
 if TYPE_CHECKING:
     from binlogkit.log.index.kept import Index
     from binlogkit.rows.schema import TableSchema
 
-#: By table and column the positions that it has in the table's versions, from 0 on.
-Places: TypeAlias = "Mapping[TableId, Mapping[str, Sequence[int]]]"
+#: By table and column what it is in the table's versions.
+Places: TypeAlias = "Mapping[TableId, Mapping[str, Sequence[Place]]]"
 _NAME = "columns.json"
 
 
 def places_of(schemas: Mapping[TableId, Iterable[TableSchema]]) -> Places:
     """Of the versions of tables."""
-    found: dict[TableId, dict[str, set[int]]] = {}
+    found: dict[TableId, dict[str, set[Place]]] = {}
     for table, versions in schemas.items():
         columns = found.setdefault(table, {})
         for version in versions:
             for column in version.columns:
-                columns.setdefault(column.name, set()).add(column.index)
+                columns.setdefault(column.name, set()).add(Place.of(column))
     return {t: {c: sorted(at) for c, at in columns.items()} for t, columns in found.items()}
 
 
@@ -43,7 +44,10 @@ def kept_places(index: Index) -> Places:
     try:
         stored = json.loads(path.read_text("ascii"))
         if stored["mark"] == mark:
-            return {(db, table): columns for db, table, columns in stored["tables"]}
+            return {
+                (db, table): {name: [Place(*place) for place in of] for name, of in columns.items()}
+                for db, table, columns in stored["tables"]
+            }
     except (OSError, ValueError, KeyError, TypeError):
         pass
     index.load()

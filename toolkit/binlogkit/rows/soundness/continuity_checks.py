@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import Series, split_name
 from binlogkit.rows.soundness.finding import FileFacts, Finding, Grade, Place, finding
@@ -69,11 +70,27 @@ class SeriesLedger:
                 yield found
             for joint in joints(files):
                 yield from joint.findings
+        yield from self._between_series()
         yield from self._alike()
         late = next((f for files in self._files.values() for f in files if f.late), None)
         if ordered and late is not None:
             text = f"a file that was read earlier says that it follows {late.late.to_set()}"
             yield finding("file_order", Place(late.name), text)
+
+    def _between_series(self) -> Iterator[Finding]:
+        """Transactions that no series has, before one that goes on with others': its server took
+        over, and purged them."""
+        series = [_sorted(_distinct(files)) for files in self._files.values()]
+        held = [_held(files) for files in series] if len(series) > 1 else []
+        for i, own in enumerate(held):
+            others, first = GtidLedger(), series[i][0]
+            for one in (*held[:i], *held[i + 1 :]):
+                others.add_set(one)
+            missing = (first.previous or GtidSet()).subtract(others.to_set())
+            if missing and others.common(own):
+                grade = Grade.NOTE if first.relay else None
+                text = f"neither in the other files nor before them: {missing}"
+                yield finding("gtid_gap", Place(first.name), text, grade=grade)
 
     def _alike(self) -> Iterator[Finding]:
         """Files of other names that are the same; where all has a GTID, that is found by those."""
@@ -96,6 +113,14 @@ def joints(files: Sequence[FileFacts]) -> Iterator[Joint]:
     """The pairs of one series in the order of their numbers, repeated files left out."""
     for before, after in pairwise(_sorted(_distinct(files))):
         yield Joint(before, after, tuple(_between(before, after)))
+
+
+def _held(files: Sequence[FileFacts]) -> GtidSet:
+    """The GTIDs in the files of a series, and before them."""
+    found = GtidLedger(files[0].previous)
+    for file in files:
+        found.add_set(file.gtids.to_set())
+    return found.to_set()
 
 
 def _sorted(files: list[FileFacts]) -> list[FileFacts]:
