@@ -67,6 +67,9 @@ def test_names_of_ours_are_told_from_a_tables(tmp_path: Path) -> None:
     found = states_of_flat(flat_states([state], schema), fields)
     assert found["values"].to_pylist() == [{"_cells": 1}, {"_cells": None}]
     assert found["unknown"].to_pylist() == [[], ["_cells"]]
+    plain = flat_schema(fields, {}, cells=False)
+    found = states_of_flat(flat_states([state.slice(0, 1)], plain), fields)
+    assert plain.names == ["_cells"] and found["values"].to_pylist() == [{"_cells": 1}]
 
 
 def _raw() -> pa.DataType:

@@ -12,7 +12,7 @@ import binlogkit as bk
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import split_name
-from tests.analyses.verify.conftest import of_server
+from tests.analyses.verify.conftest import FLAGS, IN_USE, joined, of_server, pieces_of
 
 CELL = "8.0-row-full"
 SID = "80808080-0080-11ee-8080-808080808080"
@@ -107,6 +107,28 @@ def test_a_server_that_took_over_lacks_what_it_purged(
     state = bk.open(names([first, took_over])).state("keyed.pk")
     assert not state.determined and "gap" in state.findings["finding"].to_pylist()
     assert codes(bk.verify(names([first, unread, took_over]))) == []
+
+
+def test_gtids_that_begin_again(series: list[Path], tmp_path: Path, codes: Codes) -> None:
+    """After RESET MASTER they are other transactions'; those of an open log's copy are the same."""
+    first = series[0]
+    anew = tmp_path / "anew"
+    anew.mkdir()
+    pieces = pieces_of(series[0].read_bytes())
+    for piece in pieces:
+        when = int.from_bytes(piece.data[:4], "little") + 3600
+        piece.data[:4] = when.to_bytes(4, "little")
+    (anew / first.name).write_bytes(joined(pieces))
+    found = bk.verify(names([first, anew / first.name]))
+    told = next(f for f in found.findings if f.code == "gtid_repeated")
+    assert f"{SID}:1-20 are other transactions in {first}" in told.found
+    state = bk.open(names([first, anew / first.name])).state("keyed.pk")
+    assert not state.determined
+    whole = bytearray(first.read_bytes())
+    whole[4 + FLAGS] |= IN_USE
+    (anew / first.name).write_bytes(whole[: len(whole) // 2])
+    for order in ([first, anew / first.name], [anew / first.name, first]):
+        assert "gtid_repeated" not in [f.code for f in bk.verify(names(order)).findings]
 
 
 def test_a_series_in_several_folders(series: list[Path], tmp_path: Path, codes: Codes) -> None:

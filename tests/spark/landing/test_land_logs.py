@@ -14,8 +14,9 @@ from pyspark.errors import PySparkException
 
 import binlogkit.spark
 from binlogkit.errors import DamageError, InputError, UsageError
-from binlogkit.spark.landing import land_logs
+from binlogkit.spark.landing import Landing, land_logs
 from binlogkit_fixtures import golden
+from tests.analyses.verify.conftest import joined, pieces_of
 from tests.spark.killing import killed
 from tests.spark.landing.landings import land, landed
 from tests.waiting import LONG, until
@@ -117,6 +118,24 @@ def test_logs_that_are_named_from_the_working_directory(
         assert arrived.rows and not arrived.lost
     land(tmp_path, tmp_path / "whole")
     assert landed(tmp_path / "lake") == landed(tmp_path / "whole")
+
+
+def test_another_log_of_a_name_that_has_landed(tmp_path: Path) -> None:
+    """As after RESET MASTER: the ledger would lose what the first one said."""
+    log, lake = tmp_path / "binlog.000001", tmp_path / "lake"
+    data = (LOGS / log.name).read_bytes()
+    log.write_bytes(data[: len(data) // 2])
+    binlogkit.spark.land(None, log, lake)
+    pieces = pieces_of(data)
+    pieces[0].data[:4] = (1 + int.from_bytes(pieces[0].data[:4], "little")).to_bytes(4, "little")
+    log.write_bytes(joined(pieces))
+    before = landed(lake)
+    for _ in range(2):
+        with pytest.raises(InputError, match="is another log than the one of this name that has"):
+            binlogkit.spark.land(None, log, lake)
+    assert landed(lake) == before and Landing(lake).tables()
+    log.write_bytes(data)
+    assert binlogkit.spark.land(None, log, lake).rows
 
 
 @pytest.mark.gate

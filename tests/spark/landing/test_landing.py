@@ -133,6 +133,22 @@ def test_versions_that_do_not_unite_lose_no_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_name_of_a_landing_is_the_source_of_all_that_it_says(tmp_path: Path) -> None:
+    """Of rows, transactions and lives; logs without a row have it, too."""
+    for log in TRANSACTIONS.binlogs:
+        land(log, tmp_path, name="shop-a")
+    landing, read = Landing(tmp_path), bk.open(TRANSACTIONS.path, name="shop-a")
+    wanted = read.transactions(source="shop-a", engine="pyarrow").num_rows
+    assert landing.transactions(source="shop-a").num_rows == wanted > 0
+    assert landing.transactions(source="another").num_rows == 0
+    rows = [row for rows in landed(tmp_path).values() for row in rows]
+    assert {row["_source"] for row in rows} == {"shop-a"}
+    life = landing.life("bank.account", 3)
+    assert {one["source"] for one in life.records()} == {"shop-a"}
+    named = landing.undo(table="bank.account", source="shop-a")
+    assert str(named.script()) == str(landing.undo(table="bank.account").script())
+
+
 def test_a_log_that_grows_lands_in_pieces(tmp_path: Path) -> None:
     """Cut after any event, the log lands up to the last transaction that has ended by then; XA
     transactions land when they are committed."""

@@ -51,9 +51,14 @@ def flat_states(
     """Rows of a state (STATE) in ``schema``."""
     for part in rows:
         table = part if isinstance(part, pa.Table) else pa.Table.from_batches([part])
-        found = with_cells(table, always=CELLS in schema.names)
+        found = with_cells(table, always=_has_cells(schema))
         for batch in found.to_batches():
             yield with_times(batch, ()).cast(schema)
+
+
+def _has_cells(schema: pa.Schema) -> bool:
+    """Whether ``_cells`` is ours, and no column of the table."""
+    return CELLS in schema.names and schema.field(CELLS).type == CELLS_TYPE
 
 
 def states_of_flat(batches: Iterable[pa.RecordBatch], fields: Sequence[pa.Field]) -> pa.Table:
@@ -82,9 +87,7 @@ def cast_to(column: Any, kind: pa.DataType) -> Any:
 
 
 def _rows(batch: pa.RecordBatch | pa.Table, fields: Sequence[pa.Field]) -> pa.RecordBatch:
-    size, special = batch.num_rows, CELLS in batch.schema.names
-    if special:
-        special = batch.schema.field(CELLS).type == CELLS_TYPE
+    size, special = batch.num_rows, _has_cells(batch.schema)
     children = []
     for field in fields:
         own = flat_name(field.name) if special and field.name.lower() == CELLS else field.name

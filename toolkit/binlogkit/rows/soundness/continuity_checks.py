@@ -47,6 +47,8 @@ class SeriesLedger:
         self.seen, self.copied, self.awaited = GtidLedger(), GtidLedger(), GtidLedger()
         self._files: dict[int, list[FileFacts]] = {}  # by the series' identity
         self._series: list[Series | None] = []
+        self._own: dict[int, GtidLedger] = {}  # of each server's logs
+        self._written: dict[int, list[FileFacts]] = {}
 
     def add(self, facts: FileFacts, series: Series | None) -> None:
         """A file's first event was read."""
@@ -60,6 +62,27 @@ class SeriesLedger:
             text = f"{copied} are also in an earlier file"
             grade = Grade.WARNING if self.keeps else None
             yield finding("gtid_copied", Place(facts.name), text, grade=grade)
+        yield from self._repeated_in(facts)
+
+    def _repeated_in(self, facts: FileFacts) -> Iterator[Finding]:
+        """That a file has GTIDs of another log of its own server, and is no copy of it, as a stream
+        may begin it otherwise."""
+        own, known = facts.gtids.to_set(), self._own.setdefault(facts.server_id, GtidLedger())
+        if not facts.relay and facts.copied and known.common(own):
+            for before in self._written.get(facts.server_id, ()):
+                copy = before.ends_in[:1] == facts.ends_in[:1]
+                if not copy and before.first_timestamp != facts.first_timestamp:
+                    repeated = before.gtids.common(own)
+                    if repeated:
+                        text = (
+                            f"{repeated} are other transactions in {before.name}, of the same "
+                            "server (RESET MASTER, a restore?): they are left out here"
+                        )
+                        yield finding("gtid_repeated", Place(facts.name), text)
+                        break
+        if not facts.relay:
+            known.add_set(own)
+            self._written.setdefault(facts.server_id, []).append(facts)
 
     def end(self) -> Iterator[Finding]:
         """What is wrong with the order of files, and between them."""

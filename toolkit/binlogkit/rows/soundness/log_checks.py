@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from zlib import crc32
 
-from binlogkit.constants import EventType, event_type_name
+from binlogkit.constants import EventFlag, EventType, event_type_name
 from binlogkit.errors import (
     ChecksumError,
     DamageError,
@@ -26,6 +27,7 @@ from binlogkit.rows.soundness.statement_checks import StatementChecks
 from binlogkit.rows.soundness.transaction_checks import TransactionChecks, XaLedger
 from binlogkit.rows.soundness.watch import Watch
 from binlogkit.rows.window import LOOK, ROWS_EVENTS, Met, Stretch, Window
+from binlogkit.sources.raw import EventHeader
 
 # Findings of one code in one file that are given; the others are counted.
 MAX_OF_A_CODE = 1000
@@ -81,7 +83,7 @@ class LogChecks:
     def _mark(self, stretch: Stretch) -> None:
         """Note what distinguishes the file from others."""
         raws = [stretch.raw(i, self.facts.name) for i in (0, len(stretch.entries) - 1)]
-        begin, end = (crc32(raw.body, crc32(repr(raw.header).encode())) for raw in raws)
+        begin, end = (crc32(raw.body, crc32(repr(_closed(raw.header)).encode())) for raw in raws)
         known = self.facts.ends_in
         self.facts.ends_in = (
             known[0] if known else begin, end, len(stretch.entries) + (known[2] if known else 0)
@@ -222,3 +224,10 @@ def _code(error: DamageError, own: bool, followed: bool) -> str:
     if isinstance(error, MalformedEventError):
         return "broken_framing" if followed or stopped else "garbage_at_end"
     return "damaged_carrier"
+
+
+def _closed(header: EventHeader) -> EventHeader:
+    """A header without the flag that a server clears once it closes the log."""
+    if header.type_code != EventType.FORMAT_DESCRIPTION_EVENT:
+        return header
+    return replace(header, flags=header.flags & ~EventFlag.IN_USE)

@@ -30,6 +30,7 @@ from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.merging import quoted
 from binlogkit.spark.landing.reading import folders, schema_of
 from binlogkit.spark.landing.shape import current_folder, own_fields, types_of
+from binlogkit.spark.landing.spans import Span
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.splits.changelog import sequence_from
 from binlogkit.spark.splits.commits import file_number
@@ -100,6 +101,10 @@ def _as_was(now: Now, name: TableId, known: Mapping[str, Any]) -> AsWas:
             and (last is None or gap.seq >= last.seq)
         ):
             return AsWas(None, b"", str(gap))
+    own_logs = [(span.begun, file_number(span.file)) for span in _spans_of(now, name)]
+    if own_logs != sorted(own_logs):
+        reason = "a server took over that went on in an earlier log: _sequence does not order them"
+        return AsWas(None, b"", reason)
     found = _since(now, name, key, last)
     gone = expired.since(ledger.expired, names)
     if gone is None or found.since is None:
@@ -124,15 +129,20 @@ def _since(now: Now, name: TableId, key: tuple[str, ...], last: Boundary | None)
 
 def _begun(now: Now, name: TableId, key: tuple[str, ...]) -> AsWas:
     """From the beginning of the first of the logs that have landed of its servers."""
-    table, landed = written_table_name(*name), now.landed
-    sources = {*landed.filter(pc.equal(landed["table"], table))["source"].to_pylist()}
-    own = [
-        span for part in now.ledger.parts if part.head is not None for span in now.done.of(part)
-        if span.source in sources or not sources  # it has no rows
-    ]  # fmt: skip
+    own = _spans_of(now, name)
     first = min(own, key=lambda span: (span.begun, file_number(span.file)))
     reason = f"the first log that landed, {first.file}, begins then"
     return AsWas(first.begun * _SECOND, b"", reason, key)
+
+
+def _spans_of(now: Now, name: TableId) -> list[Span]:
+    """What landed of a table's servers, in the order of their transactions."""
+    table, landed = written_table_name(*name), now.landed
+    sources = {*landed.filter(pc.equal(landed["table"], table))["source"].to_pylist()}
+    return [
+        span for part in now.ledger.parts if part.head is not None for span in now.done.of(part)
+        if span.source in sources or not sources  # it has no rows
+    ]  # fmt: skip
 
 
 def _time(ledger: Ledger, boundary: Boundary) -> int | None:

@@ -10,14 +10,16 @@ from functools import partial, reduce
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from binlogkit.errors import BinlogKitError, UsageError
+from binlogkit.errors import BinlogKitError, InputError, UsageError
 from binlogkit.frames.share_decoding import thread_count
 from binlogkit.log import Log, open_log
 from binlogkit.log.index import Index, Updated
+from binlogkit.log.index.part import part_of
 from binlogkit.log.index.stamps import absolute
 from binlogkit.log.index.stamps import place_of as log_place
 from binlogkit.rows.transactions import Outcome
 from binlogkit.sources.carriers import Carrier
+from binlogkit.sources.carriers.carrier import up_to
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
 from binlogkit.sources.carriers.urls import natural_key
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _TOGETHER = 1000  # logs
+_HEAD = 256  # bytes of a log that have its first event
 
 
 def land(
@@ -160,6 +163,7 @@ def land_on(
         return reduce(Arrived.and_then, found)
 
     folder.check_local(landing=True)
+    _check_replaced(log, folder)
     # To the end, so that no row is erased that is about to be written.
     with _forgetting(log, folder, terms), under_way(folder, terms=terms.text):
         arrived, now = lands(), None
@@ -273,6 +277,29 @@ def check(out: LandingPath, terms: Terms) -> None:
     started."""
     out.check_local(landing=True)
     check_terms(out, terms)
+
+
+def _check_replaced(log: Log, out: LandingPath) -> None:
+    """InputError: another log has the name of one that has landed, which the ledger would lose."""
+    if not last_begun(out):
+        return
+    index = Index(out.local / LEDGER)
+    parts = (part for known in index.known.values() for part in known.items())
+    places = {stamp.place: part for part, stamps in parts for stamp in stamps}
+    changed = [one for one in index.unknown(log.carriers) if log_place(one) in places]
+    if not changed:
+        return
+    landed = {(span.server_id, span.begun) for span in read_journal(out)[2]}
+    table = index.table("logs", columns=["part", "server_id", "begun"])
+    heads = {one["part"]: (one["server_id"], one["begun"]) for one in table.to_pylist()}
+    for carrier in changed:
+        head, known = part_of([up_to(carrier, _HEAD)]).head, heads[places[log_place(carrier)]]
+        if known in landed and head is not None and (head.server_id, head.begun) != known:
+            raise InputError(
+                carrier.name,
+                "is another log than the one of this name that has landed (RESET MASTER?): land it "
+                "in another folder",
+            )
 
 
 def _absolute(carrier: Carrier) -> Carrier:

@@ -41,7 +41,7 @@ from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiti
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.numbering import AFTER, BEFORE, SHIFT, Numbering, cuts_of, of_files
-from binlogkit.spark.landing.parts import in_order
+from binlogkit.spark.landing.parts import in_order, named
 from binlogkit.spark.landing.shape import folder_of, landed_name
 from binlogkit.spark.landing.spans import Landed, Spans, begins, log_of
 from binlogkit.spark.landing.tables import opened
@@ -71,7 +71,8 @@ class Ledger(Source):
         parts = Index(out.local / LEDGER).besides([], _TABLES, later=True)
         self._spans = spans = read_journal(self.out)[2] if parts else []
         landed = {span.log: span.batch for span in reversed(spans)}
-        self.parts = [*with_given(in_order(parts, landed), read_given(out))]
+        ordered = in_order(named(parts, spans), landed)
+        self.parts = [*with_given(ordered, read_given(out))]
         reading = ReadOptions(on_damage="report")
         self.joined = Joined(self.parts, reading, reads=False, happening=True)
         if not self.parts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log import Log
@@ -11,7 +12,7 @@ from binlogkit.log.index import Index, Part
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import split_name
 from binlogkit.sources.carriers import Carrier
-from binlogkit.spark.landing.spans import begins, log_of
+from binlogkit.spark.landing.spans import Span, begins, log_of
 from binlogkit.spark.landing.waiting import LogId
 
 _NONE: Mapping[LogId, int] = {}
@@ -35,6 +36,22 @@ def parts_beside(
         if not any(begins(one, part) for one in there):
             found.insert(_place_of(part, found), part)
     return _of_history(found) if known else found
+
+
+def named(parts: Sequence[Part], spans: Sequence[Span]) -> list[Part]:
+    """Parts with the names that landings gave to their servers."""
+    names, found = dict[tuple[int, str, str], str](), [*parts]
+    for span in spans:
+        folder, stem, _ = split_name(span.file)
+        own = span.source or ""
+        if own and own != f"{folder}/{stem}" and not own.startswith(span.file):
+            names[span.server_id, folder, stem] = own
+    for i, part in enumerate(parts if names else ()):
+        if part.head is not None:
+            folder, stem, _ = split_name(part.names[-1])
+            name = names.get((part.head.server_id, folder, stem), part.head.source)
+            found[i] = replace(part, head=replace(part.head, source=name))
+    return found
 
 
 def in_order(parts: Sequence[Part], landed: Mapping[LogId, int] = _NONE) -> list[Part]:
