@@ -29,6 +29,7 @@ from binlogkit._kernel.native.filters import BLOCK, hash_fixed, put
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.frames.key_filters import BITS
 from binlogkit.log.index import Index
+from binlogkit.log.index.kept import as_one
 from binlogkit.log.index.stamps import Stamp
 from binlogkit.log.index.touched import touched
 from tests.benchmarks.logs import make
@@ -91,7 +92,7 @@ def replicated(log: Path, out: Path, files: int, keys: int) -> Index:
             told = pa.array([filter_of(i * keys, keys)] * own["filters"].num_rows, pa.binary())
             own["filters"] = own["filters"].set_column(at, "filter", told)
             parts.append(own)
-        written.commit({written.write_batch(parts): entries}, set())
+        written.commit({written.write_batch(as_one(parts)): entries}, set())
     return Index(out / "all")
 
 

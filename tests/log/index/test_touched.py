@@ -127,6 +127,8 @@ def test_what_is_not_known_may_be_there(shop: bk.Log) -> None:
     table = ".".join(shop.table_pairs()[0])
     every = {Path(name).name for name in bk.touched("index", table=table)["file"].to_pylist()}
     assert _told(table, "owner=nobody") == every
+    with pytest.raises(UsageError, match="there is no column ownr; did you mean owner"):
+        _told(table, "ownr=nobody")
     assert _told(table, "id=no number") == every
     Index("index").commit({}, {str(Path(name).resolve()) for name in shop.files})
     Index("index", queries=False).update(shop.carriers)

@@ -14,7 +14,8 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from itertools import accumulate, starmap
+from functools import partial
+from itertools import accumulate, starmap, takewhile
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,7 +28,6 @@ from binlogkit.frames.fields.field import arrow_schema
 from binlogkit.frames.fields.ledger import INDEX
 from binlogkit.log.index.filter_files import read_filters, write_filters
 from binlogkit.log.index.stamps import Stamp, stamp
-from binlogkit.log.index.stored import Tables
 from binlogkit.rows.filters import TableName
 from binlogkit.sources.carriers.carrier import reason_of
 from binlogkit.sources.landed import is_landing
@@ -105,13 +105,13 @@ class BatchFolder:
         schema = arrow_schema(f for f in INDEX[name] if f.name in table.column_names)
         return table.select(schema.names).cast(schema)
 
-    def write_batch(self, parts: Sequence[Tables]) -> str:
-        """Write a batch that is not valid yet; returns its name. WriteError."""
+    def write_batch(self, table_of: Callable[[str], pa.Table]) -> str:
+        """Write a batch that is not valid yet, table by table; returns its name. WriteError."""
         batch = uuid.uuid4().hex
         try:
             for path, name in zip(self._files(batch), INDEX, strict=True):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                table = pa.concat_tables([tables[name] for tables in parts])
+                table = table_of(name)
                 if name == "filters":
                     write_filters(table, f"{path}{_PARTIAL}")
                 else:
@@ -134,8 +134,7 @@ class BatchFolder:
         """Write each table of each batch anew, and delete what was there. WriteError."""
         with self._alone():
             for batch, parts in list(self.known.items()):
-                tables = {name: changed(name, self.batch_table(batch, name)) for name in INDEX}
-                made = self.write_batch([tables])
+                made = self.write_batch(self._as_one([batch], changed))
                 self._name(made)
                 del self.known[batch]
                 self.known[made] = parts
@@ -174,9 +173,9 @@ class BatchFolder:
             if len(alive) < len(parts):
                 del self.known[batch]
                 if alive:
-                    chosen = pa.array(alive)
-                    tables = {name: those(self.batch_table(batch, name), chosen) for name in INDEX}
-                    self.known[self.write_batch([tables])] = alive
+                    kept = partial(_of_parts, pa.array(alive))
+                    made = self.write_batch(self._as_one([batch], kept))
+                    self.known[made] = alive
         self.known |= entries
         for batch in self.known.keys() - before.keys():
             self._name(batch)
@@ -192,23 +191,27 @@ class BatchFolder:
 
     def _unite(self, small: Sequence[str]) -> None:
         """Make one batch of the first of these, as many as memory is meant for."""
-        whole: list[Tables] = []
-        size = 0
-        for batch in small:
-            tables = {name: self.batch_table(batch, name) for name in INDEX}
-            size += sum(table.nbytes for table in tables.values())
-            if size > BATCH_BYTES:
-                break
-            whole.append(tables)
+        sizes = (
+            sum(self.batch_table(batch, name).nbytes for name in INDEX) for batch in small
+        )  # one table at a time is in memory
+        fits = [*takewhile(lambda size: size <= BATCH_BYTES, accumulate(sizes))]
+        whole = small[: len(fits)]
         if len(whole) > 1:
-            united = self.write_batch(whole)
-            parts = {
-                part: s
-                for batch in small[: len(whole)]
-                for part, s in self.known.pop(batch).items()
-            }
+            united = self.write_batch(self._as_one(whole))
+            parts = {part: s for batch in whole for part, s in self.known.pop(batch).items()}
             self.known[united] = parts
             self._name(united)
+
+    def _as_one(
+        self, batches: Sequence[str], changed: Callable[[str, pa.Table], pa.Table] | None = None
+    ) -> Callable[[str], pa.Table]:
+        """What reads a table of some batches as one."""
+
+        def table_of(name: str) -> pa.Table:
+            tables = [self.batch_table(batch, name) for batch in batches]
+            return pa.concat_tables(t if changed is None else changed(name, t) for t in tables)
+
+        return table_of
 
     def _name(self, batch: str) -> None:
         """Rename a batch's files to their final names."""
@@ -250,6 +253,10 @@ def write_whole(path: Path, text: str) -> None:
     made = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     made.write_text(text, "utf-8")
     made.replace(path)
+
+
+def _of_parts(parts: pa.Array, _: str, table: pa.Table) -> pa.Table:
+    return those(table, parts)
 
 
 def those(table: pa.Table, parts: pa.Array) -> pa.Table:

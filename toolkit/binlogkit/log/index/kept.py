@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePath
@@ -251,12 +251,12 @@ class Index(BatchFolder):
             small.append(to_tables(key, part if self._queries else without_values(part), records))
             size += sum(table.nbytes for table in small[-1].values())
             if size > BATCH_BYTES:
-                batches[self.write_batch([*kept, *small])] = found
+                batches[self.write_batch(as_one([*kept, *small]))] = found
                 kept, small, found, size = [], [], {}, 0
             elif len(small) == _UNITED:
                 kept, small = [*kept, _united(small)], []
         if found:
-            batches[self.write_batch([*kept, *small])] = found
+            batches[self.write_batch(as_one([*kept, *small]))] = found
         return batches, left
 
 
@@ -267,12 +267,15 @@ def _without_values(keep: pa.Array, name: str, table: pa.Table) -> pa.Table:
     return table
 
 
+def as_one(parts: Sequence[Tables]) -> Callable[[str], pa.Table]:
+    """The tables of parts, by name, as one each."""
+    return lambda name: pa.concat_tables([tables[name] for tables in parts])
+
+
 def _united(parts: Sequence[Tables]) -> Tables:
-    """The tables of several parts as one."""
-    return {
-        name: pa.concat_tables([tables[name] for tables in parts]).combine_chunks()
-        for name in INDEX
-    }
+    """The tables of several parts as one, in memory of their own."""
+    table_of = as_one(parts)
+    return {name: table_of(name).combine_chunks() for name in INDEX}
 
 
 def _folder(name: str) -> str:

@@ -16,7 +16,7 @@ from binlogkit.log.index.kept import Index
 from binlogkit.log.index.keys import asked_keys, may_be_in
 from binlogkit.log.index.places import kept_places
 from binlogkit.log.index.tables import of_tables
-from binlogkit.rows.filter_args import texts
+from binlogkit.rows.filter_args import check_names, texts
 from binlogkit.rows.filters import OPS, TableName, parse_table_name
 from binlogkit.rows.where import parse_where
 
@@ -49,7 +49,8 @@ def touched(
 
     Damaged logs are always included.
 
-    Errors: InputError (``index`` is no index of this version), UsageError.
+    Errors: InputError (``index`` is no index of this version), UsageError (also if no table has a
+    column of ``where``).
     """
     tables = [parse_table_name(text) for text in texts("table", table)]
     ops, asked = texts("op", op), asked_keys(parse_where(where))
@@ -73,11 +74,16 @@ def touched(
 def _with_keys(
     index: Index, totals: pa.Table, tables: Sequence[TableName], asked: dict[str, Any]
 ) -> pa.Table:
-    """The totals of logs and tables that may have a key."""
+    """The totals of logs and tables that may have a key. UsageError: no table has such a column."""
     filters = index.table("filters", tables)
-    names = pc.unique(pc.list_flatten(filters["columns"]))
-    unnamed = pc.any(pc.starts_with(names, "@")).as_py()
-    places = kept_places(index) if unnamed else {}
+    names = {*pc.unique(pc.list_flatten(filters["columns"])).to_pylist()}
+    unnamed = any(name.startswith("@") for name in names)
+    places = kept_places(index) if unnamed or not names.issuperset(asked) else {}
+    if places:
+        of = {*zip(filters["db"].to_pylist(), filters["table"].to_pylist(), strict=True)}
+        columns = sorted({name for table in of for name in places.get(table, ("@1",))})
+        if of and not any(name.startswith("@") for name in columns):
+            check_names(sorted(asked), columns, "column")
     may = filters.filter(pa.array(may_be_in(filters, asked, places)))
     known = may.select(["part", "db", "table"]).group_by(["part", "db", "table"]).aggregate([])
     return totals.join(known, ["part", "db", "table"], join_type="left semi")
