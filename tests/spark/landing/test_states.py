@@ -18,7 +18,7 @@ from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden, manifest
 from binlogkit_fixtures.demo.truth import compared
-from tests.analyses.verify.conftest import keys_log, log_of, said, write_series
+from tests.analyses.verify.conftest import keys_log, log_of, of_server, said, write_series
 from tests.spark.landing.landings import land
 
 NAMES = ("name", "seq")
@@ -296,6 +296,39 @@ def test_a_change_outside_the_logs_stands_after_what_emptied_the_table(tmp_path:
         mine, theirs = (one.state("keyed.pk", at=(log.name, pos)) for one in (landing, opened))
         assert (len(rows(mine)), mine.determined) == (count, determined), pos
         assert (rows(theirs), theirs.determined) == (rows(mine), determined), pos
+
+
+@pytest.mark.parametrize("steps", ["a2 b5 a4", "b2 a5 b5", "a5 b3 b5", "b5 a3 a5", "a2 b3 a4 b5"])
+def test_logs_of_two_servers_that_grow_in_turn(steps: str, tmp_path: Path) -> None:
+    """Each with copies of the other's transactions: a TRUNCATE of one stands between rows of both,
+    and any position of both is a point."""
+    _, (database, create, *told) = keys_log()
+    filled, *_ = [one for one in told if any(b"\x02pk\0" in p.data for p in one)]
+    sql = bytes(create[-1].data)[create[-1].data.index(b"CREATE") :]
+    emptied = said(create, sql, b"TRUNCATE keyed.pk")
+    story = [database, create, filled, emptied, said(filled, b"three", b"seven")]
+    folders = {"a": tmp_path / "binlog", "b": tmp_path / "alike"}
+    ends = dict[str, list[int]]()
+    for folder in folders.values():
+        folder.mkdir()
+    for step in steps.split():
+        name, count = step[0], int(step[1])
+        server = {"a": 80, "b": 99}[name]
+        log = folders[name] / "binlog.000001"
+        log.write_bytes(of_server(log_of(story[:count]), server))
+        ends[name] = bk.open(log).transactions(engine="pyarrow")["end_pos"].to_pylist()
+        land(folders[name], tmp_path / "lake")
+    landing = Landing(tmp_path / "lake")
+    texts = {2: [], 3: ["one", "two", "three", None], 4: [], 5: ["one", "two", "seven", None]}
+    for name, several in ends.items():
+        place = str(folders[name] / "binlog.000001")
+        for order in (["a", "b"], ["b", "a"]):
+            log = bk.open([folders[one] for one in order])
+            for count, pos in enumerate(several, 1):
+                for source in (landing, log) if count > 1 else ():
+                    state = source.state("keyed.pk", at=(place, pos))
+                    values = [one["values"]["name"] for one in state.records()]
+                    assert (values, state.determined) == (texts[count], True), (name, count)
 
 
 def test_a_table_that_was_emptied_after_a_gap_is_whole_again(tmp_path: Path) -> None:

@@ -341,6 +341,21 @@ class Streams:
         touching = self._touching(wanted, transactions)
         return those(transactions.finish(wanted, self.files), touching)
 
+    def copied(self, file: str) -> pa.Table | None:
+        """Where the transactions of a log end, ``end_pos``, and their numbers, ``tx``, if earlier
+        logs have some of them, too; else None."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not any(facts.copied for facts in self.file_facts if facts.name == file):
+            return None
+        own = [carrier for carrier in self.carriers if carrier.name == file]
+        alone = Streams(own, self.options).transaction_table()
+        every = Streams(self.carriers, self.options, self.index).transaction_table()
+        at = pc.index_in(alone["gtid"], every["gtid"].drop_null())
+        known = every.filter(every["gtid"].is_valid())["tx"].take(at.drop_null())
+        return pa.table({"end_pos": alone["end_pos"].filter(at.is_valid()), "tx": known})
+
     def _kept(
         self, sources: frozenset[str], *ledger: str, happening: bool = False
     ) -> tuple[list[Part], Joined] | None:

@@ -30,10 +30,12 @@ _MICROSECONDS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class AtPosition:
-    """After every transaction that ends by ``pos`` of ``file`` (named as in the frame)."""
+    """After every transaction that ends by ``pos`` of ``file`` (named as in the frame); ``number``:
+    that of the last one (``tx``), if the frame does not say: it has copies of transactions once."""
 
     file: str
     pos: int
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,8 @@ class _Ledger:
 
     def _last_at(self, until: AtPosition) -> int:
         """The number of the last transaction that ends at or before the position; -1 for none."""
+        if until.number is not None:
+            return until.number
         here = np.asarray(pc.fill_null(pc.equal(self.rows["end_file"], until.file), False))
         if not here.any():
             raise UsageError(f"no transaction of this log ends in {until.file}")

@@ -42,6 +42,10 @@ class Logs(Protocol):
     def met(self) -> Mapping[TableId, Sequence[TableSchema]]:
         """The versions of each table whose rows were met."""
 
+    def copied(self, file: str) -> pa.Table | None:
+        """Where the transactions of a log end, ``end_pos``, and their numbers, ``tx``, if earlier
+        logs have some of them, too; else None."""
+
     def one_history(self, sources: Iterable[str], what: str) -> None:
         """UsageError: ``what`` is in the logs of several servers that no GTID joins."""
 

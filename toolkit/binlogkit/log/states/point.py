@@ -62,9 +62,12 @@ class Point:
         self.gtids = GtidSet.parse(gtids) if isinstance(gtids, str) else gtids
         self.time = None if time is None else parse_time(time, given.get("timezone"))
         self.files = {name: i for i, name in enumerate(log.files)}
+        self._copied = log.copied
 
     def until(self, transactions: pa.Table) -> Any:
         """The point as the analysis takes it."""
+        import numpy as np
+
         from binlogkit.analyses.point_in_time import AtPosition, AtTime, UpToGtids
 
         if self.gtids is not None:
@@ -73,6 +76,11 @@ class Point:
             return None if self.time is None else AtTime(self.time)
         ends = set(transactions.column("end_file").unique().to_pylist())
         file, pos = self.place
+        if (copied := self._copied(file)) is not None:
+            numbers = np.asarray(copied["tx"])
+            by_then = numbers[np.asarray(copied["end_pos"]) <= pos]
+            last = by_then.max() if len(by_then) else numbers.min() - 1
+            return AtPosition(file, pos, int(last))
         if file in ends or not ends:
             return AtPosition(file, pos) if ends else None
         # The same point, in a file in which transactions end.

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from binlogkit.frames.wanted import wanted_transactions
 from binlogkit.rows.filter_args import FilterArgs
 from binlogkit.rows.filters import Filters
-from binlogkit.spark.landing.numbering import places_of
 
 if TYPE_CHECKING:
     from binlogkit.spark.landing.ledger import Ledger
@@ -53,7 +52,7 @@ class Chosen:
         named = {f"_{name}": rows[name] for name in ("file", "pos", "inner")}
         named["_row"] = pa.repeat(0, len(rows))
         numbering = self._numbering
-        at = numbering.transactions(*places_of(named, numbering.files)[:2])
+        at = numbering.transactions(*numbering.places(named)[:2])
         return np.append(numbering.tx, -1)[at]
 
     def of(self, rows: pa.Table, tx: np.ndarray[Any, Any]) -> pa.Array:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import product
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +25,12 @@ from binlogkit.errors import InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.arrays import one_array
 from binlogkit.log.index import Index, Joined, Part
+from binlogkit.log.index.later import columns_of
 from binlogkit.log.index.transactions import Concerned, joined_changes, narrow_transactions
 from binlogkit.log.states.history import History, Merged, TableFacts
 from binlogkit.log.states.reading import Source, among_events
 from binlogkit.rows.filters import Filters, written_table_name
+from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.resolve import key_of
 from binlogkit.rows.schema import TableDefinition, TableSchema, small_name
@@ -54,6 +57,7 @@ from binlogkit.spark.splits.commits import file_number
 _COLUMNS = (*NEEDED, "source", "xa")
 _OF_TRANSACTIONS = ("transactions", "history", "erased", "_ordered", "_begun")
 _TABLES = ("transactions", "changes", "statements", "unchecked")
+_COPIED = ("gtid", "file", "pos", "end_pos")
 _REPEATED = {"source", "file", "end_file", "outcome", "resolved_file"}
 
 
@@ -464,17 +468,59 @@ class Ledger(Source):
         return Numbering.of(self.numbers, self.transactions, self._copies)
 
     @property
-    def _copies(self) -> pa.Table | None:
-        """The copies of XA transactions, with the numbers of the first ones."""
-        found, first = list[pa.Table](), self.joined.copies
-        for position in self.joined.positions if first else ():
-            part, base = self.parts[position.part], position.base
-            for number in range(base, base + part.transactions):
-                if number in first:
-                    row = part.ledger["transactions"].slice(number - base, 1)
-                    row = row.select(["file", "pos", "end_pos", "commit_timestamp"])
-                    found.append(row.append_column("tx", pa.array([first[number]], pa.int64())))
-        return pa.concat_tables(found) if found else None
+    def _copies(self) -> Integers:
+        """Copies of transactions that landed, though a log that stands before has them, too; see
+        :class:`Numbering`."""
+        found, landed = list[tuple[int, ...]](), Landed(self._spans)
+        for position in self.joined.positions:
+            if position.seen is None:
+                continue
+            part = self.parts[position.part]
+            own = GtidLedger()
+            for span in landed.of(part):
+                own.add_set(GtidSet.parse(span.gtids))
+            wanted = own.common(position.seen)
+            first = self._places_of(wanted, position.part) if wanted else {}
+            rows = columns_of(part.ledger, "transactions", _COPIED) if first else None
+            for gtid, file, pos, end in _tuples(rows):
+                if gtid in first:
+                    found.append((self.numbers[file], pos, end, *first[gtid][:2]))
+        return np.array(found, np.int64).reshape(-1, 5)
+
+    def copied(self, file: str) -> pa.Table | None:
+        """See :class:`Logs`."""
+        for position in self.joined.positions:
+            part = self.parts[position.part]
+            if file not in part.names or position.seen is None:
+                continue
+            first = self._places_of(position.seen, position.part)
+            own, ends, numbers = position.base, list[int](), list[int]()
+            for n, (gtid, _, _, end) in enumerate(
+                _tuples(columns_of(part.ledger, "transactions", _COPIED)), own
+            ):
+                ends.append(end)
+                numbers.append(first[gtid][2] if gtid in first else n)
+            return pa.table({"end_pos": ends, "tx": numbers})
+        return None
+
+    def _places_of(self, gtids: GtidSet, end: int) -> dict[str, tuple[int, int, int]]:
+        """Where logs before a part have transactions first: the file, the position, the number."""
+        found = dict[str, tuple[int, int, int]]()
+        for position in self.joined.positions[:end]:
+            part = self.parts[position.part]
+            if part.head is None or not part.gtids.intersect(gtids):
+                continue
+            rows = _tuples(columns_of(part.ledger, "transactions", _COPIED))
+            for n, (gtid, file, pos, _) in enumerate(rows, position.base):
+                if gtid is not None and gtid in gtids:
+                    found.setdefault(gtid, (self.numbers[file], pos, n))
+        return found
+
+
+def _tuples(rows: pa.Table | None) -> Iterator[tuple[Any, ...]]:
+    """A table's rows."""
+    if rows is not None:
+        yield from zip(*rows.to_pydict().values(), strict=True)
 
 
 def _of_landed(definition: TableDefinition, lands: Callable[[str], bool]) -> TableDefinition:

@@ -23,8 +23,9 @@ Places = tuple[Integers, Integers, Integers, Integers]
 
 #: The columns of flat rows by which they are ordered.
 PLACES = ("_file", "_pos", "_inner", "_row")
-_EDGES = ("pos", "end_pos", "tx", "commit_timestamp")
 SHIFT = 32  # of a stretch's number
+_INNER = 24  # bits of an event's number in a payload
+_COPY = 5
 BEFORE, AFTER = -1, 1 << 62  # any row of an event
 
 
@@ -34,7 +35,9 @@ class Numbering:
 
     ``files``: the number of each log; ``edges``: where the transactions of each begin in the other
     columns: ``starts``, ``ends``, ``tx``, ``commits`` (microseconds, -1 without); ``cuts``: the
-    places (:data:`Places`) before which a stretch begins besides, a row each.
+    places (:data:`Places`) before which a stretch begins besides, a row each; ``copies``: of
+    transactions that landed, and that other logs have first: the number of the file, the first
+    position and the one after the last, and the first copy's file and first position, a row each.
     """
 
     files: Mapping[str, int]
@@ -44,24 +47,58 @@ class Numbering:
     tx: Integers
     commits: Integers
     cuts: Integers
+    copies: Integers
 
     @classmethod
     def of(
-        cls, files: Mapping[str, int], transactions: pa.Table, copies: pa.Table | None = None
+        cls, files: Mapping[str, int], transactions: pa.Table, copies: Integers | None = None
     ) -> Numbering:
-        """From a ledger's transactions, without what happened to tables; ``copies``: of some of
-        them, whose changes may have landed."""
-        every = [one for one in (transactions, copies) if one is not None]
-        file = np.concatenate([of_files(files, one["file"]) for one in every])
-        pos, end, tx, commits = (
-            np.concatenate(
-                [np.asarray(one[name].cast(pa.int64()).fill_null(BEFORE)) for one in every]
-            )
-            for name in ("pos", "end_pos", "tx", "commit_timestamp")
-        )
+        """From a ledger's transactions, without what happened to tables; ``copies``: rows of the
+        columns that the attribute has."""
+        file = of_files(files, transactions["file"])
+        pos, end, tx = (np.asarray(transactions[name]) for name in ("pos", "end_pos", "tx"))
+        commits = np.asarray(transactions["commit_timestamp"].cast(pa.int64()).fill_null(BEFORE))
         order = np.lexsort([pos, file])
         edges = np.searchsorted(file[order], np.arange(len(files) + 1))
-        return cls(files, edges, pos[order], end[order], tx[order], commits[order], cuts_of(()))
+        none = np.empty((0, _COPY), np.int64)
+        moved = none if copies is None else copies[np.lexsort([copies[:, 1], copies[:, 0]])]
+        own = pos[order], end[order], tx[order], commits[order]
+        return cls(files, edges, *own, cuts_of(()), moved)
+
+    def places(self, rows: Mapping[str, Any]) -> Places:
+        """The places of flat rows: of what landed from a copy of a transaction, in the first one,
+        which stands where statements and other transactions are."""
+        file, pos, inner, row = places_of(rows, self.files)
+        at = self._copies_of(file, pos)
+        if at is None:
+            return file, pos, inner, row
+        moved = self.copies[at]
+        offset = pos - moved[:, 1]
+        inner = np.where(at >= 0, (offset << _INNER) + inner + 1, inner)
+        return *self._moved(at, file, pos), inner, row
+
+    def first_places(self, files: Integers, pos: Integers) -> tuple[Integers, Integers]:
+        """The first two of these places."""
+        at = self._copies_of(files, pos)
+        return (files, pos) if at is None else self._moved(at, files, pos)
+
+    def _moved(self, at: Integers, files: Integers, pos: Integers) -> tuple[Integers, Integers]:
+        moved = self.copies[at]
+        return np.where(at >= 0, moved[:, 3], files), np.where(at >= 0, moved[:, 4], pos)
+
+    def _copies_of(self, files: Integers, pos: Integers) -> Integers | None:
+        """The copies that hold events, -1 for none; None if there are no copies."""
+        if not len(self.copies):
+            return None
+        found = np.full(len(pos), -1, np.int64)
+        edges = np.searchsorted(self.copies[:, 0], np.arange(len(self.files) + 1))
+        for number in np.unique(self.copies[:, 0]).tolist():
+            first, end = edges[number : number + 2].tolist()
+            here = np.flatnonzero(files == number)
+            at = first - 1 + np.searchsorted(self.copies[first:end, 1], pos[here], side="right")
+            inside = (at >= first) & (pos[here] < self.copies[at, 2])
+            found[here[inside]] = at[inside]
+        return found
 
     def transactions(self, files: Integers, pos: Integers) -> Integers:
         """The transactions that hold events, as places in the columns, -1 for none."""

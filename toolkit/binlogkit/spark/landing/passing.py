@@ -102,7 +102,8 @@ class Passing:
         """For each row, how many transactions have begun by then."""
         numbering = self._ledger.numbering
         pos = np.asarray(rows["_pos"]).astype(np.int64)
-        return numbering.begun(of_files(numbering.files, rows["_file"]), pos)
+        place = numbering.first_places(of_files(numbering.files, rows["_file"]), pos)
+        return numbering.begun(*place)
 
     def steps(self, names: set[TableId]) -> Iterator[dict[TableId, list[Restored]]]:
         """The changes of one stretch of the logs after the other; of other tables than ``names``

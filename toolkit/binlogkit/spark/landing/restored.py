@@ -23,7 +23,7 @@ from binlogkit.frames.schema import OPS, batch_schema, with_key
 from binlogkit.frames.tables import united
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.resolve import key_of
-from binlogkit.spark.landing.numbering import PLACES, Numbering, Places, places_of
+from binlogkit.spark.landing.numbering import PLACES, Numbering, Places
 from binlogkit.spark.masks import Masks
 from binlogkit.spark.splits.changelog import SEQUENCE_BYTES
 
@@ -71,7 +71,7 @@ class Restored:
         """The places that order the changes."""
         starts = pa.array(self._starts)
         own = {name: self._rows[name].take(starts) for name in PLACES}
-        return places_of(own, self._numbering.files)
+        return self._numbering.places(own)
 
     @property
     def odd(self) -> list[str]:
