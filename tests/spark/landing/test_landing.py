@@ -217,6 +217,8 @@ def test_logs_alike_of_one_second(tmp_path: Path) -> None:
     for out in (together, alone):
         assert [row["_file"] for row in landed(out)["keyed/pk"]] == of_four
         assert land([*logs, *copies], out).batches == 0
+        state = Landing(out).state("keyed.pk")
+        assert [one["finding"] for one in state.findings.to_pylist()] == ["duplicate"]
 
 
 def test_a_log_alone_lands_what_later_logs_that_have_landed_committed(tmp_path: Path) -> None:

@@ -314,20 +314,25 @@ def test_logs_of_two_servers_that_grow_in_turn(steps: str, tmp_path: Path) -> No
     for step in steps.split():
         name, count = step[0], int(step[1])
         server = {"a": 80, "b": 99}[name]
-        log = folders[name] / "binlog.000001"
-        log.write_bytes(of_server(log_of(story[:count]), server))
-        ends[name] = bk.open(log).transactions(engine="pyarrow")["end_pos"].to_pylist()
+        path = folders[name] / "binlog.000001"
+        path.write_bytes(of_server(log_of(story[:count]), server))
+        ends[name] = bk.open(path).transactions(engine="pyarrow")["end_pos"].to_pylist()
         land(folders[name], tmp_path / "lake")
     landing = Landing(tmp_path / "lake")
-    texts = {2: [], 3: ["one", "two", "three", None], 4: [], 5: ["one", "two", "seven", None]}
+    texts: dict[int, list[str | None]] = {
+        2: [],
+        3: ["one", "two", "three", None],
+        4: [],
+        5: ["one", "two", "seven", None],
+    }
     for name, several in ends.items():
         place = str(folders[name] / "binlog.000001")
         for order in (["a", "b"], ["b", "a"]):
             log = bk.open([folders[one] for one in order])
-            for count, pos in enumerate(several, 1):
-                for source in (landing, log) if count > 1 else ():
-                    state = source.state("keyed.pk", at=(place, pos))
-                    values = [one["values"]["name"] for one in state.records()]
+            for count, pos in enumerate(several[1:], 2):
+                mine, theirs = (one.state("keyed.pk", at=(place, pos)) for one in (landing, log))
+                for state in (mine, theirs):
+                    values = [values["name"] for values in state.rows["values"].to_pylist()]
                     assert (values, state.determined) == (texts[count], True), (name, count)
 
 

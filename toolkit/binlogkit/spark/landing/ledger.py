@@ -44,7 +44,7 @@ from binlogkit.spark.landing.journal import read_journal, read_terms, read_waiti
 from binlogkit.spark.landing.landing import LEDGER
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.numbering import AFTER, BEFORE, SHIFT, Numbering, cuts_of, of_files
-from binlogkit.spark.landing.parts import in_order, named
+from binlogkit.spark.landing.parts import in_order, named, without_copies
 from binlogkit.spark.landing.shape import folder_of, landed_name
 from binlogkit.spark.landing.spans import Landed, Spans, begins, log_of
 from binlogkit.spark.landing.tables import opened
@@ -76,6 +76,7 @@ class Ledger(Source):
         self._spans = spans = read_journal(self.out)[2] if parts else []
         landed = {span.log: span.batch for span in reversed(spans)}
         ordered = in_order(named(parts, spans), landed)
+        ordered, self._copied = without_copies(ordered)
         self.parts = [*with_given(ordered, read_given(out))]
         reading = ReadOptions(on_damage="report")
         self.joined = Joined(self.parts, reading, reads=False, happening=True)
@@ -116,6 +117,10 @@ class Ledger(Source):
                 alike = part
             for name, known in zip(part.names, alike.names, strict=False):
                 found[name] = found.get(known, len(found))
+        for name, known in self._copied.items():
+            while known in self._copied:
+                known = self._copied[known]
+            found.setdefault(name, found[known])
         return found
 
     @cached_property

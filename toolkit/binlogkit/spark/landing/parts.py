@@ -54,6 +54,34 @@ def named(parts: Sequence[Part], spans: Sequence[Span]) -> list[Part]:
     return found
 
 
+def without_copies(parts: Sequence[Part]) -> tuple[list[Part], dict[str, str]]:
+    """Parts without copies of logs that have no GTIDs, by which their transactions count once; and
+    the names of those, with those of the logs, of which the longest stay."""
+    found, names = list[Part](), dict[str, str]()
+    alike: dict[tuple[int, int], list[int]] = {}
+    for part in parts:
+        own = alike.setdefault(log_of(part)[:2], [])
+        for i in own:
+            known = found[i]
+            longer = known if begins(known, part) else part
+            if _are_beside(known, part) or not (longer is known or begins(part, known)):
+                continue
+            found[i], shorter = longer, part if longer is known else known
+            names |= dict(zip(shorter.names, longer.names, strict=False))
+            break
+        else:
+            if part.head is not None and not part.gtids:
+                own.append(len(found))
+            found.append(part)
+    return found, names
+
+
+def _are_beside(part: Part, other: Part) -> bool:
+    """Whether logs have names of their own in one folder."""
+    (*place, number), (*beside, following) = (split_name(p.names[-1]) for p in (part, other))
+    return place == beside and number != following
+
+
 def in_order(parts: Sequence[Part], landed: Mapping[LogId, int] = _NONE) -> list[Part]:
     """Parts with those of each server in the order of its logs, whatever folders these are in: by
     number in one folder, else by time; those of servers that replicate from each other in the order
