@@ -234,25 +234,26 @@ def test_a_log_alone_lands_what_later_logs_that_have_landed_committed(tmp_path: 
     assert without_places(landed(out)) == without_places(landed(tmp_path / "whole"))
 
 
-@pytest.mark.parametrize("gone", [False, True])
+@pytest.mark.parametrize(("gone", "copied"), [(False, True), (True, True), (False, False)])
 def test_what_one_server_prepared_and_another_one_that_took_over_committed(
-    gone: bool, tmp_path: Path
+    gone: bool, copied: bool, tmp_path: Path
 ) -> None:
-    """Once, whether or not the first server's log is there then."""
+    """Once, whether or not the first server's log is there then; or its copy, in the other's."""
     first, second = TRANSACTIONS.binlogs
     old, new, out = tmp_path / "old", tmp_path / "new", tmp_path / "out"
     old.mkdir()
     new.mkdir()
     shutil.copy(first, old)
-    for number, one in enumerate((first, second), 7):
+    for number, one in enumerate((first, second) if copied else (second,), 7 if copied else 2):
         (new / f"other.{number:06}").write_bytes(of_server(one.read_bytes(), 99))
     land(TRANSACTIONS.path, tmp_path / "whole")
     assert prepared_before()
-    land(old, out)
+    named: dict[str, Any] = {} if copied else {"name": "s"}  # one server's tables are the other's
+    land(old, out, **named)
     if gone:
         shutil.rmtree(old)
     for _ in range(2):
-        assert not land([new] if gone else [old, new], out).lost
+        assert not land([new] if gone else [old, new], out, **named).lost
     found, whole = (
         {
             table: Counter(map(repr, without(rows, *PLACES, *ORDER)))
@@ -267,6 +268,11 @@ def test_what_one_server_prepared_and_another_one_that_took_over_committed(
         assert mine.determined == theirs.determined
         values = ([one["values"] for one in state.records()] for state in (mine, theirs))
         assert next(values) == next(values), table
+    changes = [] if gone else bk.open([old, new]).transaction_records()
+    assert gone or prepared_before() == [
+        one["gtid"] for one in changes
+        if one["outcome"] == "committed" and one["resolved_file"] not in (None, one["file"])
+    ]  # fmt: skip
 
 
 def test_rows_that_waited_land_without_the_other_logs_of_their_batch(tmp_path: Path) -> None:

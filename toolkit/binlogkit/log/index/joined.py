@@ -281,6 +281,8 @@ class Joined:
             self.seen.add_set(part.intact)
         for xa, decision in part.decided.items():
             number = self._prepared.pop((source, xa), None)
+            if number is None:
+                number = self._prepared.pop(self._prepared_elsewhere(source, xa), None)
             if number is not None:
                 self._decide(number, decision)
         first = self._first_copies(part, seen)
@@ -289,6 +291,13 @@ class Joined:
             self._prepared[source, xa] = first.get(number, own)
         self.events += part.events
         self.transactions += part.transactions
+
+    def _prepared_elsewhere(self, source: str, xa: str) -> tuple[str | None, str]:
+        """Which server's logs prepared a transaction that another one's decide: one from which it
+        replicates, or the other way round."""
+        others = (one for one in self._prepared if one[1] == xa and one[0] is not None)
+        joined = (one for one in others if self.series.joined([source, one[0] or ""]))
+        return next(joined, (None, xa))
 
     def _decide(self, number: int, decision: Decision) -> None:
         if self.decisions.setdefault(number, decision) != decision:
