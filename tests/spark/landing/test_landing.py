@@ -244,7 +244,7 @@ def test_what_one_server_prepared_and_another_one_that_took_over_committed(
     old.mkdir()
     new.mkdir()
     shutil.copy(first, old)
-    for number, one in enumerate((first, second) if copied else (second,), 7 if copied else 2):
+    for number, one in enumerate((first, second) if copied else (second,), 7 if copied else 8):
         (new / f"other.{number:06}").write_bytes(of_server(one.read_bytes(), 99))
     land(TRANSACTIONS.path, tmp_path / "whole")
     assert prepared_before()

@@ -116,12 +116,13 @@ class Series:
         """Whether logs or transactions are missing between the last log and this one, as they are
         where logs come in another order."""
         number, last = split_name(head.name)[2], split_name(self.head.name)[2]
-        if None not in (number, last) and number not in (last, (last or 0) + 1):
-            return True
         known = self.gtids.to_set()
-        if known and self.head.previous is not None and head.previous is not None:
-            return bool(head.previous.subtract(known))
-        return False
+        proved = known and self.head.previous is not None and head.previous is not None
+        # Another server has numbers of its own.
+        numbered = beside(head.name, self.head.name) or not proved
+        if numbered and None not in (number, last) and number not in (last, (last or 0) + 1):
+            return True
+        return bool(proved and (head.previous or GtidSet()).subtract(known))
 
     def takes(self, head: Head) -> bool:
         """Whether a log belongs to the series."""
