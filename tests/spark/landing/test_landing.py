@@ -216,6 +216,15 @@ def test_logs_alike_of_one_second(tmp_path: Path) -> None:
     of_four = [str(log) for log in logs for _ in range(4)]
     for out in (together, alone):
         assert [row["_file"] for row in landed(out)["keyed/pk"]] == of_four
+    for order in (
+        [*logs, *copies],
+        [*copies, *logs],
+        [one for two in zip(logs, copies, strict=True) for one in two],
+    ):
+        out = tmp_path / f"both-{len(list(tmp_path.iterdir()))}"
+        land(order, out)
+        assert len(landed(out)["keyed/pk"]) == len(of_four)
+    for out in (together, alone):
         assert land([*logs, *copies], out).batches == 0
         state = Landing(out).state("keyed.pk")
         assert [one["finding"] for one in state.findings.to_pylist()] == ["duplicate"]

@@ -12,7 +12,7 @@ from binlogkit.log.index import Index, Part
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import split_name
 from binlogkit.sources.carriers import Carrier
-from binlogkit.spark.landing.spans import Span, begins, log_of
+from binlogkit.spark.landing.spans import Span, are_beside, begins, log_of
 from binlogkit.spark.landing.waiting import LogId
 
 _NONE: Mapping[LogId, int] = {}
@@ -64,7 +64,7 @@ def without_copies(parts: Sequence[Part]) -> tuple[list[Part], dict[str, str]]:
         for i in own:
             known = found[i]
             longer = known if begins(known, part) else part
-            if _are_beside(known, part) or not (longer is known or begins(part, known)):
+            if are_beside(known, part) or not (longer is known or begins(part, known)):
                 continue
             found[i], shorter = longer, part if longer is known else known
             names |= dict(zip(shorter.names, longer.names, strict=False))
@@ -74,12 +74,6 @@ def without_copies(parts: Sequence[Part]) -> tuple[list[Part], dict[str, str]]:
                 own.append(len(found))
             found.append(part)
     return found, names
-
-
-def _are_beside(part: Part, other: Part) -> bool:
-    """Whether logs have names of their own in one folder."""
-    (*place, number), (*beside, following) = (split_name(p.names[-1]) for p in (part, other))
-    return place == beside and number != following
 
 
 def in_order(parts: Sequence[Part], landed: Mapping[LogId, int] = _NONE) -> list[Part]:

@@ -163,6 +163,12 @@ def _is_copy(part: Part, other: Part) -> bool:
     return part.extent == other.extent and next(ends) == next(ends)
 
 
+def are_beside(part: Part, other: Part) -> bool:
+    """Whether logs have names of their own in one folder."""
+    (*place, number), (*beside, following) = (split_name(p.names[-1]) for p in (part, other))
+    return place == beside and number != following
+
+
 def _is_whole(part: Part, span: Span) -> bool:
     """Whether a span ends where a log with its head does."""
     return (span.end, span.digest) == (part.extent.ended, part.extent.digest)
@@ -337,11 +343,15 @@ class Spans(Ranges):
         """``gone``: also of a log that is not there."""
         known = self._by_head.get((span.server_id, span.begun), ())
         alike = [i for i in known if gone or self._is_there(i)]
-        alike.sort(key=lambda i: self._parts[i].names[-1] != span.file)
         for same in (_is_whole, is_of):  # the first one needs no ledger
-            for i in alike:
-                if same(self._parts[i], span):
-                    return i
+            found = [i for i in alike if same(self._parts[i], span)]
+            # A copy is the log, whichever is first; logs alike in one folder are several.
+            own = (i for i in found if self._parts[i].names[-1] == span.file)
+            named = next(own, None)
+            if named is not None and are_beside(self._parts[named], self._parts[found[0]]):
+                return named
+            if found:
+                return found[0]
         raise InputError(
             span.file,
             "is not among the logs, and an earlier landing has begun with it: name it, too",
