@@ -17,7 +17,8 @@ from binlogkit._kernel.cells import CellSpec, Layout, Reader, Undecodable, fixed
 from binlogkit._kernel.metadata import MAX_BIT_WIDTH, check_decimal
 from binlogkit.constants import ColumnType as T
 
-_INTEGER_WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
+#: Bytes of the integers.
+INTEGER_WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
 _GROUP_DIGITS = 9
 # Bytes of a group of 0, 1, … 9 digits.
 _GROUP_BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
@@ -32,7 +33,7 @@ def integer(spec: CellSpec) -> tuple[Layout, Reader]:
     def read(raw: bytes) -> int:
         return int.from_bytes(raw, "little", signed=signed)
 
-    return fixed(_INTEGER_WIDTHS[spec.type]), read
+    return fixed(INTEGER_WIDTHS[spec.type]), read
 
 
 def year(_spec: CellSpec) -> tuple[Layout, Reader]:
@@ -139,7 +140,7 @@ def groups(precision: int, scale: int) -> tuple[tuple[int, int], ...]:
 
 
 readers = {
-    **dict.fromkeys(_INTEGER_WIDTHS, integer),
+    **dict.fromkeys(INTEGER_WIDTHS, integer),
     T.YEAR: year,
     T.BIT: bit,
     **dict.fromkeys((T.FLOAT, T.DOUBLE), floating),

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from binlogkit._kernel.charsets import encode
 from binlogkit._kernel.columns import plan_of
 from binlogkit._kernel.native.filters import hash_fixed, hash_texts
+from binlogkit._kernel.numbers import INTEGER_WIDTHS
 from binlogkit.constants import ColumnType
 from binlogkit.frames.arrow_types import column_field, decimal_type, field_facts
 from binlogkit.frames.user_values import Misfit, members, pair_of
@@ -36,10 +37,6 @@ _TYPES = {
         pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.date32(), pa.duration("us"),
         pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.string(), pa.binary(),
     )
-}  # fmt: skip
-_BITS = {
-    ColumnType.TINY: 8, ColumnType.SHORT: 16, ColumnType.INT24: 24, ColumnType.LONG: 32,
-    ColumnType.LONGLONG: 64,
 }  # fmt: skip
 _MOST = 4096  # combinations of values that are looked for
 
@@ -67,7 +64,7 @@ class Place(NamedTuple):
     @classmethod
     def of(cls, column: Column) -> Place:
         """Of a column of one version."""
-        bits = _BITS.get(column.type, 0) if column.unsigned else 0
+        bits = 8 * INTEGER_WIDTHS.get(column.type, 0) if column.unsigned else 0
         return cls(column.index, bits, column.charset or "")
 
 

@@ -48,6 +48,8 @@ class Prepared:
                     decided = self.carried.pop(effect.resolves, None)
                 if decided is None and not again:
                     decided = self._elsewhere(window, effect.resolves)
+                if decided is not None and decided not in self.open.values():
+                    self.gtids.pop(decided, None)
                 if again:
                     continue
                 records = window.transactions

@@ -38,7 +38,7 @@ class Ranges:
         self, parts: Sequence[Part], joined: Joined, names: Mapping[str, str], *,
         commits: bool = True,
     ) -> None:  # fmt: skip
-        self._parts, self._joined, self._names, self._commits = parts, joined, names, commits
+        self._parts, self._joined, self._names = parts, joined, names
         self._positions: dict[int, list[Position]] = {}
         for position in joined.positions:
             self._positions.setdefault(position.part, []).append(position)

@@ -63,6 +63,11 @@ class BatchFolder:
         self.whole, self._mark = False, ""
         self.load()
 
+    @property
+    def stamps(self) -> dict[str, list[Stamp]]:
+        """The stamps of each known part's logs."""
+        return {part: stamps for parts in self.known.values() for part, stamps in parts.items()}
+
     def load(self) -> None:
         """Load the current list of valid batches."""
         self.known, self.whole, self._mark = {}, False, mark_of(self.folder)

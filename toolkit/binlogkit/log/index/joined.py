@@ -307,10 +307,10 @@ class Joined:
         """The XA transactions of a log that another server's logs prepared before, and have not
         decided, by number in it: the numbers of those; what the log decides itself is decided of
         them."""
-        opened = {xa: number for (_, xa), number in reversed(self._prepared.items())}
         found = dict[int, int]()
-        if seen is None or not opened or part.extent.plain or not part.ledger:
+        if seen is None or not self._prepared or part.extent.plain or not part.ledger:
             return found
+        opened = {xa: number for (_, xa), number in reversed(self._prepared.items())}
         table = columns_of(part.ledger, "transactions", _XA)
         for number in np.flatnonzero(np.asarray(table["xa"].is_valid())).tolist():
             [row] = table.slice(number, 1).to_pylist()

@@ -71,8 +71,7 @@ class Index(BatchFolder):
 
     def _runs(self, stamps: Sequence[Stamp | None]) -> list[tuple[int, int, str]]:
         """Logs with these stamps in runs, each with its part; see :func:`known_ones`."""
-        pairs = (pair for parts in self.known.values() for pair in parts.items())
-        return known_ones(stamps, {tuple(stamps): part for part, stamps in pairs})
+        return known_ones(stamps, {tuple(own): part for part, own in self.stamps.items()})
 
     def unknown(self, carriers: Sequence[Carrier]) -> list[Carrier]:
         """The logs that are not known in their present state."""
@@ -120,16 +119,15 @@ class Index(BatchFolder):
         places = set(map(place_of, carriers))
         folders = {_folder(place_of(one)): _folder(one.name) for one in carriers}
         others: dict[str, list[str]] = {}
-        for parts in self.known.values():
-            for part, stamps in parts.items():
-                if part in apart:
-                    continue
-                where = [stamp.place for stamp in stamps]
-                if places.isdisjoint(where):
-                    others[part] = [
-                        folders.get(_folder(place), _folder(place)) + place[len(_folder(place)) :]
-                        for place in where
-                    ]
+        for part, stamps in self.stamps.items():
+            if part in apart:
+                continue
+            where = [stamp.place for stamp in stamps]
+            if places.isdisjoint(where):
+                others[part] = [
+                    folders.get(_folder(place), _folder(place)) + place[len(_folder(place)) :]
+                    for place in where
+                ]
         stored = self._read(others, ledger, later=later)
         return [
             stored[part]

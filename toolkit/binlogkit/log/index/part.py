@@ -136,6 +136,11 @@ class Part:
     extent: Extent = field(default_factory=Extent)
     read_at: int | None = None
 
+    @property
+    def previous(self) -> GtidSet:
+        """The GTIDs before it, as far as it says."""
+        return (None if self.head is None else self.head.previous) or GtidSet()
+
 
 def parts_of(
     carriers: Sequence[Carrier],

@@ -67,22 +67,25 @@ class SeriesLedger:
     def _repeated_in(self, facts: FileFacts) -> Iterator[Finding]:
         """That a file has GTIDs of another log of its own server, and is no copy of it, as a stream
         may begin it otherwise."""
+        if facts.relay:
+            return
         own, known = facts.gtids.to_set(), self._own.setdefault(facts.server_id, GtidLedger())
-        if not facts.relay and facts.copied and known.common(own):
-            for before in self._written.get(facts.server_id, ()):
-                copy = before.ends_in[:1] == facts.ends_in[:1]
-                if not copy and before.first_timestamp != facts.first_timestamp:
-                    repeated = before.gtids.common(own)
-                    if repeated:
-                        text = (
-                            f"{repeated} are other transactions in {before.name}, of the same "
-                            "server (RESET MASTER, a restore?): they are left out here"
-                        )
-                        yield finding("gtid_repeated", Place(facts.name), text)
-                        break
-        if not facts.relay:
-            known.add_set(own)
-            self._written.setdefault(facts.server_id, []).append(facts)
+        written = self._written.setdefault(facts.server_id, [])
+        others = (
+            (before.name, before.gtids.common(own))
+            for before in (written if facts.copied and known.common(own) else ())
+            if before.ends_in[:1] != facts.ends_in[:1]
+            and before.first_timestamp != facts.first_timestamp
+        )
+        name, repeated = next((one for one in others if one[1]), ("", None))
+        if repeated:
+            text = (
+                f"{repeated} are other transactions in {name}, of the same server (RESET MASTER, a "
+                "restore?): they are left out here"
+            )
+            yield finding("gtid_repeated", Place(facts.name), text)
+        known.add_set(own)
+        written.append(facts)
 
     def end(self) -> Iterator[Finding]:
         """What is wrong with the order of files, and between them."""

@@ -150,11 +150,14 @@ def land_on(
         queries = not (masked or has_erased(folder))
         return index_logs(spark, log.carriers, ledger, storage, queries=queries)
 
+    folder.check_local(landing=True)
     every = log.carriers
+    fresh = fresh_logs(log, folder) if last_begun(folder) or len(every) > _TOGETHER else every
+    _check_replaced(fresh, folder)
 
     def lands() -> Arrived:
         found = list[Arrived]()
-        for end in _rounds(log, folder, terms):
+        for end in _rounds(log, fresh, terms):
             log.carriers = every[:end]
             found.append(land_logs(
                 log, folder, terms, run=run, updated=updated, storage=storage, reached=reached,
@@ -162,8 +165,6 @@ def land_on(
             ))  # fmt: skip
         return reduce(Arrived.and_then, found)
 
-    folder.check_local(landing=True)
-    _check_replaced(log, folder)
     # To the end, so that no row is erased that is about to be written.
     with _forgetting(log, folder, terms), under_way(folder, terms=terms.text):
         arrived, now = lands(), None
@@ -210,13 +211,13 @@ def keep_current(
     return found
 
 
-def _rounds(log: Log, out: LandingPath, terms: Terms) -> list[int]:
-    """How many of the logs are indexed and land in turn: what each says is in memory until it has
-    landed. Whether names of tables are mistyped, only all logs together say."""
+def _rounds(log: Log, fresh: Iterable[Carrier], terms: Terms) -> list[int]:
+    """How many of the logs are indexed and land in turn: what each of the ``fresh`` ones says is in
+    memory until it has landed. Whether names of tables are mistyped, only all logs together say."""
     count, ends = len(log.carriers), list[int]()
     if count > _TOGETHER and not (terms.tables or terms.exclude or terms.masks.masks):
-        fresh = set(map(id, fresh_logs(log, out)))
-        ends = [i for i, one in enumerate(log.carriers, 1) if id(one) in fresh]
+        new = set(map(id, fresh))
+        ends = [i for i, one in enumerate(log.carriers, 1) if id(one) in new]
     return [*ends[_TOGETHER - 1 : -1 : _TOGETHER], count]
 
 
@@ -261,8 +262,7 @@ def _not_begun(log: Log, out: LandingPath, index: Index) -> set[str]:
     """The places of logs that are in the ledger, have transactions, and did not begin to land."""
     spans = read_journal(out)[2] if last_begun(out) else []
     begun, places = {span.log for span in spans}, set(map(log_place, log.carriers))
-    stamps = {part: of for parts in index.known.values() for part, of in parts.items()}
-    found = set[str]()
+    stamps, found = index.stamps, set[str]()
     columns = ["part", "server_id", "begun", "ended_transactions"]
     for one in index.table("logs", columns=columns).to_pylist():
         own = [stamp.place for stamp in stamps[one["part"]]]
@@ -279,15 +279,12 @@ def check(out: LandingPath, terms: Terms) -> None:
     check_terms(out, terms)
 
 
-def _check_replaced(log: Log, out: LandingPath) -> None:
+def _check_replaced(fresh: Iterable[Carrier], out: LandingPath) -> None:
     """InputError: another log has the name of one that has landed, which the ledger would lose."""
-    if not last_begun(out):
-        return
     index = Index(out.local / LEDGER)
-    parts = (part for known in index.known.values() for part in known.items())
-    places = {stamp.place: part for part, stamps in parts for stamp in stamps}
-    changed = [one for one in index.unknown(log.carriers) if log_place(one) in places]
-    if not changed:
+    places = {stamp.place: part for part, stamps in index.stamps.items() for stamp in stamps}
+    changed = [one for one in fresh if log_place(one) in places] if places else []
+    if not changed or not last_begun(out):
         return
     landed = {(span.server_id, span.begun) for span in read_journal(out)[2]}
     table = index.table("logs", columns=["part", "server_id", "begun"])

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import product
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -57,7 +56,6 @@ from binlogkit.spark.splits.commits import file_number
 _COLUMNS = (*NEEDED, "source", "xa")
 _OF_TRANSACTIONS = ("transactions", "history", "erased", "_ordered", "_begun")
 _TABLES = ("transactions", "changes", "statements", "unchecked")
-_COPIED = ("gtid", "file", "pos", "end_pos")
 _REPEATED = {"source", "file", "end_file", "outcome", "resolved_file"}
 
 
@@ -73,15 +71,15 @@ class Ledger(Source):
         out.check_local()
         self.last_expired = last_expired(out)
         parts = Index(out.local / LEDGER).besides([], _TABLES, later=True)
-        self._spans = spans = read_journal(self.out)[2] if parts else []
+        if not parts:
+            raise InputError(str(out), "nothing has landed there")
+        self._spans = spans = read_journal(out)[2]
         landed = {span.log: span.batch for span in reversed(spans)}
         ordered = in_order(named(parts, spans), landed)
-        ordered, self._copied = without_copies(ordered)
+        ordered, self._same = without_copies(ordered)
         self.parts = [*with_given(ordered, read_given(out))]
         reading = ReadOptions(on_damage="report")
         self.joined = Joined(self.parts, reading, reads=False, happening=True)
-        if not self.parts:
-            raise InputError(str(out), "nothing has landed there")
         known = {(p.head.server_id, p.head.begun) for p in self.parts if p.head is not None}
         gone = [span.file for span in spans if (span.server_id, span.begun) not in known]
         if gone:
@@ -117,9 +115,7 @@ class Ledger(Source):
                 alike = part
             for name, known in zip(part.names, alike.names, strict=False):
                 found[name] = found.get(known, len(found))
-        for name, known in self._copied.items():
-            while known in self._copied:
-                known = self._copied[known]
+        for name, known in self._same.items():
             found.setdefault(name, found[known])
         return found
 
@@ -480,14 +476,12 @@ class Ledger(Source):
         for position in self.joined.positions:
             if position.seen is None:
                 continue
-            part = self.parts[position.part]
-            own = GtidLedger()
+            part, own = self.parts[position.part], GtidLedger()
             for span in landed.of(part):
                 own.add_set(GtidSet.parse(span.gtids))
             wanted = own.common(position.seen)
             first = self._places_of(wanted, position.part) if wanted else {}
-            rows = columns_of(part.ledger, "transactions", _COPIED) if first else None
-            for gtid, file, pos, end in _tuples(rows):
+            for gtid, file, pos, end in _places_in(part) if first else ():
                 if gtid in first:
                     found.append((self.numbers[file], pos, end, *first[gtid][:2]))
         return np.array(found, np.int64).reshape(-1, 5)
@@ -498,11 +492,10 @@ class Ledger(Source):
             part = self.parts[position.part]
             if file not in part.names or position.seen is None:
                 continue
-            first = self._places_of(position.seen, position.part)
-            own, ends, numbers = position.base, list[int](), list[int]()
-            for n, (gtid, _, _, end) in enumerate(
-                _tuples(columns_of(part.ledger, "transactions", _COPIED)), own
-            ):
+            first, ends, numbers = (
+                self._places_of(position.seen, position.part), list[int](), list[int]()
+            )  # fmt: skip
+            for n, (gtid, _, _, end) in enumerate(_places_in(part), position.base):
                 ends.append(end)
                 numbers.append(first[gtid][2] if gtid in first else n)
             return pa.table({"end_pos": ends, "tx": numbers})
@@ -513,19 +506,18 @@ class Ledger(Source):
         found = dict[str, tuple[int, int, int]]()
         for position in self.joined.positions[:end]:
             part = self.parts[position.part]
-            if part.head is None or not part.gtids.intersect(gtids):
+            if not part.gtids.intersect(gtids):
                 continue
-            rows = _tuples(columns_of(part.ledger, "transactions", _COPIED))
-            for n, (gtid, file, pos, _) in enumerate(rows, position.base):
+            for n, (gtid, file, pos, _) in enumerate(_places_in(part), position.base):
                 if gtid is not None and gtid in gtids:
                     found.setdefault(gtid, (self.numbers[file], pos, n))
         return found
 
 
-def _tuples(rows: pa.Table | None) -> Iterator[tuple[Any, ...]]:
-    """A table's rows."""
-    if rows is not None:
-        yield from zip(*rows.to_pydict().values(), strict=True)
+def _places_in(part: Part) -> Iterator[tuple[str | None, str, int, int]]:
+    """The transactions of a log: GTID, file, first position and the one after the last."""
+    rows = columns_of(part.ledger, "transactions", ("gtid", "file", "pos", "end_pos"))
+    return zip(*rows.to_pydict().values(), strict=True)
 
 
 def _of_landed(definition: TableDefinition, lands: Callable[[str], bool]) -> TableDefinition:

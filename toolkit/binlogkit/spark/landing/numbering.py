@@ -25,7 +25,6 @@ Places = tuple[Integers, Integers, Integers, Integers]
 PLACES = ("_file", "_pos", "_inner", "_row")
 SHIFT = 32  # of a stretch's number
 _INNER = 24  # bits of an event's number in a payload
-_COPY = 5
 BEFORE, AFTER = -1, 1 << 62  # any row of an event
 
 
@@ -50,9 +49,7 @@ class Numbering:
     copies: Integers
 
     @classmethod
-    def of(
-        cls, files: Mapping[str, int], transactions: pa.Table, copies: Integers | None = None
-    ) -> Numbering:
+    def of(cls, files: Mapping[str, int], transactions: pa.Table, copies: Integers) -> Numbering:
         """From a ledger's transactions, without what happened to tables; ``copies``: rows of the
         columns that the attribute has."""
         file = of_files(files, transactions["file"])
@@ -60,61 +57,43 @@ class Numbering:
         commits = np.asarray(transactions["commit_timestamp"].cast(pa.int64()).fill_null(BEFORE))
         order = np.lexsort([pos, file])
         edges = np.searchsorted(file[order], np.arange(len(files) + 1))
-        none = np.empty((0, _COPY), np.int64)
-        moved = none if copies is None else copies[np.lexsort([copies[:, 1], copies[:, 0]])]
         own = pos[order], end[order], tx[order], commits[order]
+        moved = copies[np.lexsort([copies[:, 1], copies[:, 0]])]
         return cls(files, edges, *own, cuts_of(()), moved)
 
     def places(self, rows: Mapping[str, Any]) -> Places:
         """The places of flat rows: of what landed from a copy of a transaction, in the first one,
         which stands where statements and other transactions are."""
         file, pos, inner, row = places_of(rows, self.files)
-        at = self._copies_of(file, pos)
-        if at is None:
+        if not len(self.copies):
             return file, pos, inner, row
-        moved = self.copies[at]
-        offset = pos - moved[:, 1]
+        at = self._copies_of(file, pos)
+        offset = pos - self.copies[at, 1]
         inner = np.where(at >= 0, (offset << _INNER) + inner + 1, inner)
-        return *self._moved(at, file, pos), inner, row
+        return *self._first(at, file, pos), inner, row
 
     def first_places(self, files: Integers, pos: Integers) -> tuple[Integers, Integers]:
         """The first two of these places."""
-        at = self._copies_of(files, pos)
-        return (files, pos) if at is None else self._moved(at, files, pos)
-
-    def _moved(self, at: Integers, files: Integers, pos: Integers) -> tuple[Integers, Integers]:
-        moved = self.copies[at]
-        return np.where(at >= 0, moved[:, 3], files), np.where(at >= 0, moved[:, 4], pos)
-
-    def _copies_of(self, files: Integers, pos: Integers) -> Integers | None:
-        """The copies that hold events, -1 for none; None if there are no copies."""
         if not len(self.copies):
-            return None
-        found = np.full(len(pos), -1, np.int64)
+            return files, pos
+        return self._first(self._copies_of(files, pos), files, pos)
+
+    def _first(self, at: Integers, files: Integers, pos: Integers) -> tuple[Integers, Integers]:
+        first = self.copies[at]
+        return np.where(at >= 0, first[:, 3], files), np.where(at >= 0, first[:, 4], pos)
+
+    def _copies_of(self, files: Integers, pos: Integers) -> Integers:
+        """The copies that hold events, as rows, -1 for none."""
         edges = np.searchsorted(self.copies[:, 0], np.arange(len(self.files) + 1))
-        for number in np.unique(self.copies[:, 0]).tolist():
-            first, end = edges[number : number + 2].tolist()
-            here = np.flatnonzero(files == number)
-            at = first - 1 + np.searchsorted(self.copies[first:end, 1], pos[here], side="right")
-            inside = (at >= first) & (pos[here] < self.copies[at, 2])
-            found[here[inside]] = at[inside]
-        return found
+        return _holding(edges, self.copies[:, 1], self.copies[:, 2], files, pos)
 
     def transactions(self, files: Integers, pos: Integers) -> Integers:
         """The transactions that hold events, as places in the columns, -1 for none."""
-        at = self.begun(files, pos) - 1
-        inside = (at >= self.edges[files]) & (pos < np.append(self.ends, 0)[at])
-        return np.where(inside, at, BEFORE)
+        return _holding(self.edges, self.starts, self.ends, files, pos)
 
     def begun(self, files: Integers, pos: Integers) -> Integers:
         """How many transactions begin at or before positions, those of earlier logs included."""
-        found = np.zeros(len(pos), np.int64)
-        order = np.argsort(files, kind="stable")
-        there, firsts = np.unique(files[order], return_index=True)
-        for file, own in zip(there.tolist(), np.split(order, firsts[1:]), strict=False):
-            first, end = self.edges[file : file + 2].tolist()
-            found[own] = first + np.searchsorted(self.starts[first:end], pos[own], side="right")
-        return found
+        return _begun(self.edges, self.starts, files, pos)
 
     def of_cuts(self) -> Integers:
         """The numbers of the cuts."""
@@ -136,6 +115,26 @@ class Numbering:
         found = np.empty(len(order), np.int64)
         found[order] = (stretch << SHIFT) + np.arange(len(order)) - first
         return found[cuts:], found[:cuts]
+
+
+def _holding(
+    edges: Integers, starts: Integers, ends: Integers, files: Integers, pos: Integers
+) -> Integers:
+    """Which stretches from ``starts`` to before ``ends`` hold positions, -1 for none; ``edges``:
+    where those of each file begin."""
+    at = _begun(edges, starts, files, pos) - 1
+    inside = (at >= edges[files]) & (pos < np.append(ends, 0)[at])
+    return np.where(inside, at, BEFORE)
+
+
+def _begun(edges: Integers, starts: Integers, files: Integers, pos: Integers) -> Integers:
+    found = np.zeros(len(pos), np.int64)
+    order = np.argsort(files, kind="stable")
+    there, firsts = np.unique(files[order], return_index=True)
+    for file, own in zip(there.tolist(), np.split(order, firsts[1:]), strict=False):
+        first, end = edges[file : file + 2].tolist()
+        found[own] = first + np.searchsorted(starts[first:end], pos[own], side="right")
+    return found
 
 
 def cuts_of(places: Sequence[tuple[int, int, int, int]]) -> Integers:

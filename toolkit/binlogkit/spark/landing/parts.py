@@ -63,11 +63,17 @@ def without_copies(parts: Sequence[Part]) -> tuple[list[Part], dict[str, str]]:
         own = alike.setdefault(log_of(part)[:2], [])
         for i in own:
             known = found[i]
-            longer = known if begins(known, part) else part
-            if are_beside(known, part) or not (longer is known or begins(part, known)):
+            if are_beside(known.names[-1], part.names[-1]):
                 continue
-            found[i], shorter = longer, part if longer is known else known
-            names |= dict(zip(shorter.names, longer.names, strict=False))
+            if begins(known, part):
+                longer, shorter = known, part
+            elif begins(part, known):
+                longer, shorter = part, known
+            else:
+                continue
+            found[i] = longer
+            same = dict(zip(shorter.names, longer.names, strict=False))
+            names = {name: same.get(log, log) for name, log in names.items()} | same
             break
         else:
             if part.head is not None and not part.gtids:
@@ -104,15 +110,19 @@ def _of_history(parts: Sequence[Part], landed: Mapping[LogId, int] = _NONE) -> l
     """Parts of which none comes before another server's part that ended with fewer of the same
     GTIDs: so a server that took over comes after the one that failed."""
     found, own = [*parts], _by_server(parts)
-    ends = {i: _executed(parts[i]) for places in own.values() if len(own) > 1 for i in places}
-    while own:
+    while len(own) > 1:
         _, first = own.popitem()
-        group = [first]
+        group, ends = [first], {first[-1]: _executed(parts[first[-1]])}
         for server, places in [*own.items()]:
-            if any(ends[places[-1]].intersect(ends[one[-1]]) for one in group):
+            last = ends[places[-1]] = _executed(parts[places[-1]])
+            if any(last.intersect(ends[one[-1]]) for one in group):
                 group.append(own.pop(server))
-        queues = sorted(map(deque, group)) if len(group) > 1 else []
-        for place in sorted(i for places in group for i in places) if queues else ():
+        if len(group) == 1:
+            continue
+        every = sorted(i for places in group for i in places)
+        ends = {i: _executed(parts[i]) for i in every}
+        queues = sorted(map(deque, group))
+        for place in every:
             firsts = [queue[0] for queue in queues]
             may = [
                 k for k, i in enumerate(firsts) if not any(_ended(ends[j], ends[i]) for j in firsts)
@@ -127,8 +137,7 @@ def _of_history(parts: Sequence[Part], landed: Mapping[LogId, int] = _NONE) -> l
 def _executed(part: Part) -> GtidSet:
     """The GTIDs in a log and before it."""
     found = GtidLedger(part.gtids)
-    if part.head is not None and part.head.previous is not None:
-        found.add_set(part.head.previous)
+    found.add_set(part.previous)
     return found.to_set()
 
 

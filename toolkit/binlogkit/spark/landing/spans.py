@@ -22,7 +22,7 @@ from binlogkit.log.index.extent import DIGESTED, digest_of
 from binlogkit.log.index.later import columns_of
 from binlogkit.rows.filters import written_table_name
 from binlogkit.rows.gtid_ledger import GtidLedger
-from binlogkit.rows.series import split_name
+from binlogkit.rows.series import beside, split_name
 from binlogkit.spark.landing.waiting import PREPARED, LogId, Waiting
 from binlogkit.spark.ranges import Ranges
 from binlogkit.spark.splits.commits import file_number
@@ -100,8 +100,7 @@ class Landed:
 
     def _is_beside(self, part: Part, span: Span) -> bool:
         """Whether a span is another log in the folder of a log, whole and under its own name."""
-        folder, stem, number = split_name(part.names[-1])
-        if split_name(span.file)[:2] != (folder, stem) or file_number(span.file) == number:
+        if not are_beside(part.names[-1], span.file):
             return False
         other = self._parts.get(span.file)
         if other is None or log_of(other) != span.log or not _is_whole(other, span):
@@ -163,10 +162,9 @@ def _is_copy(part: Part, other: Part) -> bool:
     return part.extent == other.extent and next(ends) == next(ends)
 
 
-def are_beside(part: Part, other: Part) -> bool:
+def are_beside(name: str, other: str) -> bool:
     """Whether logs have names of their own in one folder."""
-    (*place, number), (*beside, following) = (split_name(p.names[-1]) for p in (part, other))
-    return place == beside and number != following
+    return beside(name, other) and split_name(name)[2] != split_name(other)[2]
 
 
 def _is_whole(part: Part, span: Span) -> bool:
@@ -348,7 +346,7 @@ class Spans(Ranges):
             # A copy is the log, whichever is first; logs alike in one folder are several.
             own = (i for i in found if self._parts[i].names[-1] == span.file)
             named = next(own, None)
-            if named is not None and are_beside(self._parts[named], self._parts[found[0]]):
+            if named is not None and are_beside(span.file, self._parts[found[0]].names[-1]):
                 return named
             if found:
                 return found[0]

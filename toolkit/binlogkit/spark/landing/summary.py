@@ -72,8 +72,7 @@ class Summaries:
     def __init__(self, ledger: Path, log: Log, mark: str, given: Sequence[Given]) -> None:
         self._path, self._log, self._mark, self.given = ledger / _FILE, log, mark, given
         self._index = Index(ledger)
-        known = self._index.known.values()
-        self._places = {key: [s.place for s in of] for parts in known for key, of in parts.items()}
+        self._places = {key: [s.place for s in of] for key, of in self._index.stamps.items()}
 
     @property
     def _stamp(self) -> str:

@@ -57,9 +57,9 @@ class Columns:
             own = _columns(asked, version, masks)
             part, file, pos = joined.shown[id(version)]
             if reads(part, pos):
-                new = [name for name in own if name not in known]
-                wanted = {*known} - {one.name for one in CHANGELOG} - {*own}
-                if not version.named and (new if self.inferred else wanted):
+                asked_for = known.keys() - {one.name for one in CHANGELOG}
+                lacking = own.keys() - known.keys() if self.inferred else asked_for - own.keys()
+                if lacking and not version.named:
                     raise SchemaError(names_unknown(joined, version))
                 where = f"{written_table_name(*version.name)} has column {{}} in {file} at {pos}"
                 old = known.keys() if self.inferred else known.keys() | before

@@ -57,7 +57,7 @@ class _Between(Ranges):
         before: Sequence[int], held: GtidSet, *, commits: bool,
     ) -> None:  # fmt: skip
         super().__init__(parts, joined, names, commits=commits)
-        self._before, self._held = before, held
+        self._before, self._held, self._commits = before, held, commits
         self._known: dict[int, GtidSet | None] = {}
 
     def _seen(self, i: int) -> GtidSet | None:

@@ -189,16 +189,16 @@ class Follower:
             held.add_set(GtidSet.parse(start.base.gtids or ""))
         for series, at in start.series.items():
             first, *_ = parts = self.before(series, at, found.get(series, []))
-            for gtids in (_previous(first), *(part.intact for part in parts)):
+            for gtids in (first.previous, *(part.intact for part in parts)):
                 held.add_set(gtids)
         firsts = {name: self._first(found[name]) for name in joining}
         for name, part in firsts.items():
             before, others = GtidLedger(held.to_set()), GtidLedger()
             for other in (one for one in firsts.values() if one is not part):
-                before.add_set(_previous(other))
+                before.add_set(other.previous)
                 others.add_set(other.intact)
             others.add_set(before.to_set())
-            if any(others.common(gtids) for gtids in (_previous(part), part.intact)):
+            if any(others.common(gtids) for gtids in (part.previous, part.intact)):
                 self._check_gtids("the stream", before.to_set(), {name: part}, found)
         self._joining |= joining
 
@@ -211,7 +211,7 @@ class Follower:
     ) -> None:  # fmt: skip
         """Check that series continue what a base or a stream has; ``firsts``: their first logs."""
         for name, part in firsts.items() if self._asked.on_damage == "stop" else ():
-            missing = _previous(part).subtract(held)
+            missing = part.previous.subtract(held)
             others = (logs for other, logs in found.items() if missing and other != name)
             for one in chain.from_iterable(map(self.parts, others)):
                 missing = missing.subtract(one.intact)
@@ -438,11 +438,6 @@ def _follows(name: str, part: Part | None, log: str) -> bool:
         return True
     number, following = split_name(name)[2], split_name(log)[2]
     return number is None or following is None or following == number + 1
-
-
-def _previous(part: Part) -> GtidSet:
-    """The GTIDs before a log, as far as it says."""
-    return (None if part.head is None else part.head.previous) or GtidSet()
 
 
 def _lacking(part: Part, following: Part) -> GtidSet | None:
