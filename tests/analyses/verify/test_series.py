@@ -7,12 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import binlogkit as bk
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.series import split_name
-from tests.analyses.verify.conftest import FLAGS, IN_USE, joined, of_server, pieces_of
+from tests.analyses.verify.conftest import (
+    FLAGS,
+    IN_USE,
+    joined,
+    of_server,
+    pieces_of,
+    previous_gtids,
+)
 
 CELL = "8.0-row-full"
 SID = "80808080-0080-11ee-8080-808080808080"
@@ -90,15 +98,20 @@ def test_two_series_are_kept_apart(series: list[Path], tmp_path: Path, codes: Co
     assert codes(found) == ["file_missing", "gtid_gap"]
 
 
+@pytest.mark.parametrize("dumped", [False, True])
 def test_a_server_that_took_over_lacks_what_it_purged(
-    series: list[Path], tmp_path: Path, codes: Codes
+    dumped: bool, series: list[Path], tmp_path: Path, codes: Codes
 ) -> None:
-    """Its logs go on with transactions of the other's, some of which are in neither's."""
+    """Its logs go on with transactions of the other's, some of which are in neither's; also if a
+    dump brought them, which its PREVIOUS_GTIDS lacks."""
     first, unread, rest = series
     other = tmp_path / "other"
     other.mkdir()
     took_over = other / "other.000007"
-    took_over.write_bytes(of_server(rest.read_bytes(), 99))
+    pieces = pieces_of(of_server(rest.read_bytes(), 99))
+    if dumped:
+        pieces[1].data[19:] = previous_gtids(0)
+    took_over.write_bytes(joined(pieces))
     for order in ([first, took_over], [took_over, first]):
         found = bk.verify(names(order))
         told = {f.code: f for f in found.findings}
@@ -107,6 +120,7 @@ def test_a_server_that_took_over_lacks_what_it_purged(
     state = bk.open(names([first, took_over])).state("keyed.pk")
     assert not state.determined and "gap" in state.findings["finding"].to_pylist()
     assert codes(bk.verify(names([first, unread, took_over]))) == []
+    assert codes(bk.verify(names([took_over, first, unread]))) == ["file_order"]
 
 
 def test_gtids_that_begin_again(series: list[Path], tmp_path: Path, codes: Codes) -> None:

@@ -32,6 +32,7 @@ from tests.analyses.verify.conftest import (
     joined,
     keys_log,
     of_server,
+    pieces_of,
     previous_gtids,
     said,
 )
@@ -282,6 +283,69 @@ def test_what_one_server_prepared_and_another_one_that_took_over_committed(
         one["gtid"] for one in changes
         if one["outcome"] == "committed" and one["resolved_file"] not in (None, one["file"])
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "order",
+    ["b2;a1;a2", "a2;b1;b2", "b2;a1;b1;a2", "b2;a1,a2", "a1;b2,a2", "b2;a2;b1;a1", "a1,b2;a2,b1"],
+)
+def test_a_commit_of_which_two_servers_logs_have_copies_counts_once(
+    order: str, tmp_path: Path
+) -> None:
+    """Whichever lands first, before what it commits or after it, each log in a batch of its own."""
+    for name, server in (("a", None), ("b", 99)):
+        for number, one in enumerate(TRANSACTIONS.binlogs, 1):
+            data = one.read_bytes()
+            copy = tmp_path / name / f"{name}.{number:06}"
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(data if server is None else of_server(data, server))
+    out = tmp_path / "out"
+    for step in order.split(";"):
+        logs = [tmp_path / log[0] / f"{log[0]}.{int(log[1]):06}" for log in step.split(",")]
+        assert not land(logs, out, name="s", batch_bytes=1).lost
+    assert not land([tmp_path / "a", tmp_path / "b"], out, name="s").waiting
+    land(TRANSACTIONS.path, tmp_path / "whole", name="s")
+    assert prepared_before()
+    found, whole = (
+        {
+            table: Counter(map(repr, without(rows, *PLACES, *ORDER)))
+            for table, rows in landed(folder).items()
+        }
+        for folder in (out, tmp_path / "whole")
+    )
+    assert found == whole
+    first = TRANSACTIONS.binlogs[0]
+    *_, last = bk.open(first).transaction_records()  # what is prepared is open after it
+    landing, original = Landing(out), bk.open([*TRANSACTIONS.binlogs])
+    own = tmp_path / "a" / "a.000001"
+    for table in landing.tables():
+        mine = landing.state(table, at=(str(own), last["end_pos"]))
+        theirs = original.state(table, at=(str(first), last["end_pos"]))
+        values = ([one["values"] for one in state.records()] for state in (mine, theirs))
+        assert next(values) == next(values), table
+
+
+@pytest.mark.parametrize("order", ["ab", "ba", "b;a"])
+def test_a_server_that_was_made_from_a_dump_comes_after_its_source(
+    order: str, tmp_path: Path
+) -> None:
+    """Its PREVIOUS_GTIDS lacks what the dump brought; that it has none of the source's own
+    transactions is shown by their numbers."""
+    first, second = TRANSACTIONS.binlogs
+    pieces = pieces_of(of_server(second.read_bytes(), 99))
+    pieces[1].data[19:] = previous_gtids(0)
+    logs = {"a": tmp_path / "a.000007", "b": tmp_path / "b.000001"}
+    shutil.copy(first, logs["a"])
+    logs["b"].write_bytes(joined(pieces))
+    out = tmp_path / "out"
+    for step in (*order.split(";"), "ab"):
+        land([logs[name] for name in step], out, name="s")
+    landing, original = Landing(out), bk.open([first, second])
+    for table in landing.tables():
+        mine, theirs = landing.state(table), original.state(table)
+        assert mine.determined == theirs.determined
+        values = ([one["values"] for one in state.records()] for state in (mine, theirs))
+        assert next(values) == next(values), table
 
 
 def test_rows_that_waited_land_without_the_other_logs_of_their_batch(tmp_path: Path) -> None:

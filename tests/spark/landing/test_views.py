@@ -217,6 +217,8 @@ def test_rows_as_they_were_are_refused_where_they_do_not_follow(tmp_path: Path) 
         at(connection, "keyed.unique_two", begin)
     with pytest.raises(duckdb.InvalidInputException, match="it has no key"):
         at(connection, "keyed.nokey", begin)
+    with pytest.raises(duckdb.InvalidInputException, match="it has no key"):
+        connection.sql('SELECT _cells FROM keyed."nokey$at"(now()) ORDER BY _cells').fetchall()
 
     [log] = golden.case("8.0-row-full", "incident").binlogs
     growing = tmp_path / log.name

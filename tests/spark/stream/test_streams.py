@@ -17,7 +17,14 @@ import binlogkit as bk
 from binlogkit.errors import BinlogKitError, DamageError, InputError, UsageError
 from binlogkit.spark.stream.reach import Limit
 from binlogkit_fixtures import golden
-from tests.analyses.verify.conftest import SID, joined, pieces_of, write_series
+from tests.analyses.verify.conftest import (
+    SID,
+    joined,
+    of_server,
+    pieces_of,
+    previous_gtids,
+    write_series,
+)
 from tests.spark.splits.test_splits import SERIES
 from tests.spark.stream.streams import Query, batch_of
 
@@ -245,6 +252,28 @@ def test_a_server_of_its_own_may_have_purged_its_logs(tmp_path: Path) -> None:
     both = Query(old, new, schema=schema, records="rows")
     both.offset = first.offset
     assert both.all()
+
+
+@pytest.mark.parametrize("dumped", [False, True])
+@pytest.mark.parametrize("limit", [None, Limit(logs=1)])
+def test_logs_that_begin_later_wait_for_those_before(
+    dumped: bool, limit: Limit | None, tmp_path: Path
+) -> None:
+    """Those of a server that purged the others, or was made from a dump: its PREVIOUS_GTIDS lacks
+    what that brought. Their names would come first."""
+    source, replica = tmp_path / "source", tmp_path / "replica"
+    source.mkdir()
+    replica.mkdir()
+    *_, third = write_series(source)
+    pieces = pieces_of(of_server(third.read_bytes(), 99))
+    if dumped:
+        pieces[1].data[19:] = previous_gtids(0)
+    (replica / "other.000001").write_bytes(joined(pieces))
+    _, schema = batch_of(source, records="rows")
+    rows = Query(replica, source, schema=schema, records="rows").all(limit)
+    numbers = [int(row["gtid"].split(":")[1]) for row in rows]
+    assert numbers == sorted(numbers) and numbers[0] <= 20 and numbers[-1] > 40
+    assert len(rows) == len(batch_of(source, records="rows")[0])
 
 
 def test_each_source_has_its_turn(logs: Path) -> None:

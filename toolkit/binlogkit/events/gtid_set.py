@@ -141,6 +141,11 @@ class GtidSet:
             out[key] = _left(ranges, taken) if taken else ranges
         return self.merged(out)
 
+    def lower(self) -> GtidSet:
+        """The numbers below the first one of each origin."""
+        firsts = {origin: ranges[0][0] for origin, ranges in self.intervals.items()}
+        return self.merged({one: [(1, first - 1)] for one, first in firsts.items() if first > 1})
+
 
 Entry = tuple[str, str, tuple[Interval, ...]]  # UUID, tag, intervals
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.rows.ddl import Catalog
@@ -185,8 +185,9 @@ class AllSeries:
         self._several = {name for name, count in counted.items() if count > 1}
         self._before: dict[object, SourceTables] = {}  # a log that may have copies
 
-    def of(self, head: Head) -> Series:
-        """The series of a log that begins, which it is added to."""
+    def of(self, head: Head, follows: GtidSet | None = None) -> Series:
+        """The series of a log that begins, which it is added to; ``follows``: the GTIDs before it
+        as all of it shows them, if that is known."""
         if not self.began[0]:
             self.began = head.name, head.previous
         found = self._continued(head)
@@ -194,7 +195,8 @@ class AllSeries:
             name = head.source or self._new_name(head.name)
             found = Series(self._tables(name, head), head)
             own = [s for s in self._series if s.source is found.source]
-            found.broken = bool(own) and not any(s.leads_to(head) for s in own)
+            known = head if follows is None else replace(head, previous=follows)
+            found.broken = bool(own) and not any(s.leads_to(known) for s in own)
             self._sources.add(name)
             self._series.append(found)
         found.add(head)
@@ -230,15 +232,15 @@ class AllSeries:
         return max(own, key=lambda s: (s.head.begun, split_name(s.head.name)[2] or 0), default=None)
 
     def joined(self, names: Iterable[str]) -> bool:
-        """Whether the logs of these sources have GTIDs in common, one after the other: such servers
-        replicate from each other."""
-        sets = [
-            (s.source.name, s.gtids.to_set()) for s in self._series if s.source.name in set(names)
-        ]
-        reached, rest = sets[:1], sets[1:]
-        while met := [s for s in rest if any(_share(s, other) for other in reached)]:
-            reached, rest = [*reached, *met], [s for s in rest if s not in met]
-        return not rest
+        """Whether the logs of these sources have transactions of the same servers, one after the
+        other: such servers replicate from each other."""
+        wanted, met = set(names), list[set[str]]()
+        for series in (s for s in self._series if s.source.name in wanted):
+            origins = {one.partition(":")[0] for one in series.gtids.to_set().intervals}
+            own = {f" {series.source.name}", *origins}  # a space is in no UUID
+            own = own.union(*(one for one in met if one & own))
+            met = [*(one for one in met if not one & own), own]
+        return len(met) < 2
 
     def definitions(self, names: Iterable[str]) -> list[TableDefinition]:
         """The tables of these sources as the logs that were read left them."""
@@ -256,7 +258,3 @@ class AllSeries:
             count += 1
             wanted = f"{name} ({count})"
         return wanted
-
-
-def _share(a: tuple[str, GtidSet], b: tuple[str, GtidSet]) -> bool:
-    return a[0] == b[0] or a[1].subtract(b[1]) != a[1]

@@ -6,7 +6,7 @@ Spark is not in here.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
@@ -19,7 +19,7 @@ from binlogkit.log.index import Joined, Part
 from binlogkit.log.index.joined import Position
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.transactions import Outcome
-from binlogkit.spark.splits.commits import Deciding
+from binlogkit.spark.splits.commits import Commit, Deciding
 from binlogkit.spark.splits.outcomes import Moved, PartOutcomes
 from binlogkit.spark.splits.plan import Split
 
@@ -69,12 +69,13 @@ class Ranges:
             part = self._parts[i]
             if not self._is_there(i):
                 raise InputError(part.names[-1], "is gone before all of it has been read")
-            for position, following in self._segments(i):
+            seen = self._seen(i)
+            for position, following in self._segments(i, seen):
                 ends = part.stop if following is None else following.segment.pos
                 if stop is not None and (ends is None or stop < ends):
                     ends = stop
                 if ends is None or ends > max(begin, position.segment.pos):
-                    split = self._split(i, position, ends)
+                    split = self._split(i, position, seen, ends)
                     yield replace(split, decisions=self._decisions(i)), begin
 
     def _decisions(self, i: int) -> dict[int, Decision]:
@@ -103,17 +104,30 @@ class Ranges:
                 continue
             base = self._base(i)
             numbers = range(base, base + part.transactions)
-            for number, one in self._outcomes.moved(i, base, numbers).items():
-                if one.part in ranges and one.number in range(*ranges[one.part]):
+            for number, commits in self._outcomes.moved(i, base, numbers).items():
+                if self._committed(commits, ranges) is not None:
                     yield i, number - base
+
+    def _committed(
+        self, commits: Sequence[Moved], ranges: Mapping[int, tuple[int, int]]
+    ) -> Moved | None:
+        """The first in the ranges of an XA transaction's commits, of which logs of other servers
+        have copies; None if one of them was read before."""
+        if any(map(self._was_read, commits)):
+            return None
+        within = (
+            one for one in commits
+            if one.part in ranges and one.number in range(*ranges[one.part])
+        )  # fmt: skip
+        return next(within, None)
 
     def _was_read(self, _: Moved) -> bool:
         """Whether a commit was read in an earlier range."""
         return False
 
-    def _came_first(self, _: Moved) -> bool:
-        """Whether a commit was read in an earlier range than what it commits."""
-        return False
+    def _came_first(self, _: Sequence[Moved]) -> Moved | None:
+        """The commit, read in an earlier range, that counts once what it commits is read."""
+        return None
 
     def _is_there(self, i: int) -> bool:
         return self._names.keys() >= set(self._parts[i].names)
@@ -124,12 +138,21 @@ class Ranges:
 
     def _seen(self, i: int) -> GtidSet | None:
         """The GTIDs of a log's transactions that earlier logs had, and that count there."""
-        seen, numbers = self._positions[i][0].seen, range(self._base(i), self._end(i))
-        own = [n - numbers.start for n in self._instead.values() if n in numbers]
-        if seen is None or not own:
-            return seen
+        seen, instead = self._positions[i][0].seen, self._instead.values()
+        return seen and (seen.subtract(self._gtids_of(i, instead)) or None)
+
+    def _copies(self, i: int) -> GtidSet:
+        """The GTIDs of a log's XA transactions that count where an earlier log prepared them."""
+        return self._gtids_of(i, self._joined.copies.keys() - self._instead.values())
+
+    def _gtids_of(self, i: int, numbers: Iterable[int]) -> GtidSet:
+        """The GTIDs of those of a part among some transactions."""
+        own = range(self._base(i), self._end(i))
+        places = [number - own.start for number in numbers if number in own]
+        if not places:
+            return GtidSet()
         gtids = self._parts[i].ledger["transactions"]["gtid"]
-        return seen.subtract(GtidSet.of(gtids[n].as_py() for n in own)) or None
+        return GtidSet.of(filter(None, (gtids[place].as_py() for place in places)))
 
     def _end(self, i: int) -> int:
         """The number of the transaction after a part's last."""
@@ -139,16 +162,21 @@ class Ranges:
         """The part of a transaction."""
         return next(i for i in self._positions if self._base(i) <= number < self._end(i))
 
-    def _segments(self, i: int) -> Iterator[tuple[Position, Position | None]]:
+    def _skipped(self, i: int, _: Mapping[int, tuple[int, int]]) -> GtidSet | None:
+        """The GTIDs of a log's transactions that do not count in ranges."""
+        return self._seen(i)
+
+    def _segments(self, i: int, seen: GtidSet | None) -> Iterator[tuple[Position, Position | None]]:
         """Where reading of a part can begin, and where the next segment begins."""
-        positions = self._positions[i] if self._seen(i) is None else self._positions[i][:1]
+        positions = self._positions[i] if seen is None else self._positions[i][:1]
         yield from zip_longest(positions, positions[1:])
 
     def _split(
-        self, i: int, position: Position, stop: int | None, deciding: Deciding | None = None
-    ) -> Split:
+        self, i: int, position: Position, seen: GtidSet | None, stop: int | None,
+        deciding: Deciding | None = None,
+    ) -> Split:  # fmt: skip
         part = self._parts[i]
-        position = replace(position, seen=self._seen(i))
+        position = replace(position, seen=seen)
         locations = tuple(self._names[name] for name in part.names)
         return Split(part.names, position, False, False, stop, locations, deciding=deciding)
 
@@ -156,14 +184,15 @@ class Ranges:
         part, base = self._parts[i], self._base(i)
         end = base + part.transactions
         first, stop = (base + n for n in ranges.get(i, (0, 0)))
-        for position, following in self._segments(i):
+        seen = self._skipped(i, ranges)
+        for position, following in self._segments(i, seen):
             numbers = range(
                 position.transactions, end if following is None else following.transactions
             )
             deciding = self._deciding(i, base, numbers, range(first, stop), ranges)
             if deciding is not None:
                 ends = self._stop(i, ranges) if following is None else following.segment.pos
-                yield self._split(i, position, ends, deciding)
+                yield self._split(i, position, seen, ends, deciding)
 
     def _stop(self, i: int, ranges: Mapping[int, tuple[int, int]]) -> int | None:
         """Where a log's last split ends: after its range, in case of damage there."""
@@ -182,16 +211,13 @@ class Ranges:
         head = self._parts[i].head
         own = range(max(span.start, numbers.start), min(span.stop, numbers.stop))
         decided = self._outcomes.moved(i, base, numbers)
-        now = {
-            number: one.commit
-            for number, one in decided.items()
-            if (
-                one.part in ranges
-                and one.number in range(*ranges[one.part])
-                and not any(map(self._was_read, self._outcomes.again(number)))
-            )
-            or (number in own and self._came_first(one))
-        }
+        now = dict[int, Commit]()
+        for number, commits in decided.items():
+            one = self._committed(commits, ranges)
+            if one is None and number in own:
+                one = self._came_first(commits)
+            if one is not None:
+                now[number] = one.commit
         if not now and not len(own):
             return None
         left = self._outcomes.left(i, base, own) | decided.keys()

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from binlogkit.constants import TableId
 from binlogkit.errors import DamageError, MalformedEventError
@@ -174,6 +175,8 @@ class Joined:
         self.positions: list[Position] = []
         self.decisions: dict[int, Decision] = {}
         self.decided_again: dict[int, list[Decision]] = {}
+        self._deciding: dict[int, list[int]] = {}  # by part: what it decides of other logs
+        self._commits: dict[str, int] = {}  # the same by GTID, once it has been asked for
         self.copies: dict[int, int] = {}
         self.folded = False
         self._ledgers: list[Mapping[str, pa.Table]] = []
@@ -237,7 +240,7 @@ class Joined:
             self._apply(i, part, following, losing)
             following = next(said, None)
         self._lose(i, part, losing, None)
-        self._end(part, series, seen)
+        self._end(i, part, series, seen)
 
     def _statements(self, part: Part) -> Iterable[Said | Wrote]:
         """The relevant things of a part, in order."""
@@ -259,7 +262,7 @@ class Joined:
         head, source = part.head, self._options.source or part.head.source
         if source != head.source:
             head = replace(head, source=source)
-        series = self.series.of(head)
+        series = self.series.of(head, None if head.previous is None else part.previous)
         if series.source is not self._source:
             self._source = series.source
             self._tables.take_over(series.source)
@@ -269,7 +272,7 @@ class Joined:
                 self._tables.lose(f"logs are missing before {part.names[-1]}")
         return series
 
-    def _end(self, part: Part, series: Series, seen: GtidSet | None) -> None:
+    def _end(self, i: int, part: Part, series: Series, seen: GtidSet | None) -> None:
         """The log ends: keep what later logs need."""
         self._take_gaps(part, series)
         series.end(part.gtids, part.next_name, part.rotated)
@@ -279,13 +282,18 @@ class Joined:
         source = series.source.name
         if not self._wanted or source in self._wanted:
             self.seen.add_set(part.intact)
+        unknown = list[Decision]()
         for xa, decision in part.decided.items():
             number = self._prepared.pop((source, xa), None)
             if number is None:
                 number = self._prepared.pop(self._prepared_elsewhere(source, xa), None)
             if number is not None:
-                self._decide(number, decision)
-        first = self._first_copies(part, seen)
+                self._decide(i, number, decision)
+            elif seen is not None and part.ledger:
+                unknown.append(decision)
+        for number, decision in self._decided_elsewhere(part, unknown):
+            self._decide(i, number, decision)
+        first = self._first_copies(i, part, seen)
         for xa, number in part.prepared.items():
             own = self.transactions + number
             self._prepared[source, xa] = first.get(number, own)
@@ -299,11 +307,29 @@ class Joined:
         joined = (one for one in others if self.series.joined([source, one[0] or ""]))
         return next(joined, (None, xa))
 
-    def _decide(self, number: int, decision: Decision) -> None:
-        if self.decisions.setdefault(number, decision) != decision:
+    def _decided_elsewhere(
+        self, part: Part, decisions: Sequence[Decision]
+    ) -> Iterator[tuple[int, Decision]]:
+        """Decisions of which logs of other servers have copies, with what those decide."""
+        if not decisions:
+            return
+        for i, numbers in self._deciding.items():
+            gtids = _gtids_at(self._ledgers[i], [self.decisions[number] for number in numbers])
+            self._commits |= {gtid: n for gtid, n in zip(gtids, numbers, strict=True) if gtid}
+        self._deciding.clear()
+        for gtid, decision in zip(_gtids_at(part.ledger, decisions), decisions, strict=True):
+            if gtid in self._commits:
+                yield self._commits[gtid], decision
+
+    def _decide(self, i: int, number: int, decision: Decision) -> None:
+        """Part ``i`` decides an XA transaction of another one."""
+        if number not in self.decisions:
+            self.decisions[number] = decision
+            self._deciding.setdefault(i, []).append(number)
+        elif self.decisions[number] != decision:
             self.decided_again.setdefault(number, []).append(decision)
 
-    def _first_copies(self, part: Part, seen: GtidSet | None) -> dict[int, int]:
+    def _first_copies(self, i: int, part: Part, seen: GtidSet | None) -> dict[int, int]:
         """The XA transactions of a log that another server's logs prepared before, and have not
         decided, by number in it: the numbers of those; what the log decides itself is decided of
         them."""
@@ -322,7 +348,7 @@ class Joined:
             found[number] = self.copies[self.transactions + number] = one
             if decided:
                 place = row["resolved_file"], row["resolved_pos"]
-                self._decide(one, (Outcome(row["outcome"]), *place))
+                self._decide(i, one, (Outcome(row["outcome"]), *place))
         return found
 
     def _take_gaps(self, part: Part, series: Series | None) -> None:
@@ -447,3 +473,12 @@ class _Touched:
 def _words(name: str) -> frozenset[str]:
     """The words of a name in lower case."""
     return frozenset(_WORD.findall(name))
+
+
+def _gtids_at(ledger: Mapping[str, pa.Table], decisions: Sequence[Decision]) -> list[str | None]:
+    """The GTIDs of decisions by a part, None for one without."""
+    table = columns_of(ledger, "transactions", ("gtid", "file", "pos"))
+    places = pa.array([pos for _, _, pos in decisions], table["pos"].type)
+    rows = table.filter(pc.is_in(table["pos"], places)).to_pylist()
+    found = {(row["file"], row["pos"]): row["gtid"] for row in rows}
+    return [found.get((file, pos)) for _, file, pos in decisions]

@@ -36,6 +36,7 @@ from binlogkit.log.viewing import view
 from binlogkit.rows.ddl import Catalog, StatementKind, TableChange
 from binlogkit.rows.ddl.catalog_text import catalog_of_text
 from binlogkit.rows.filters import Filters
+from binlogkit.rows.gtid_ledger import executed_before
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.prepared import Decision, Prepared
 from binlogkit.rows.reading import Reading
@@ -138,8 +139,11 @@ class Part:
 
     @property
     def previous(self) -> GtidSet:
-        """The GTIDs before it, as far as it says."""
-        return (None if self.head is None else self.head.previous) or GtidSet()
+        """The GTIDs before it, as far as it shows them."""
+        known = None if self.head is None else self.head.previous
+        if known is None or self.damages:
+            return known or GtidSet()
+        return executed_before(known, self.gtids)
 
 
 def parts_of(

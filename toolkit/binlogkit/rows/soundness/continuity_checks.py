@@ -37,8 +37,8 @@ class Joint:
 class SeriesLedger:
     """Keeps the files of each series as they are read.
 
-    ``seen``: the GTIDs in any, ``copied`` those that came twice, ``awaited`` those that stand
-    before the files, by their PREVIOUS_GTIDS;
+    ``seen``: the GTIDs in any, ``copied`` those that came twice, ``awaited`` those that the files
+    follow;
     ``keeps``: whether a transaction counts as often as it comes.
     """
 
@@ -55,8 +55,9 @@ class SeriesLedger:
         self._files.setdefault(id(series), []).append(facts)
         self._series.append(series)  # so that no other gets its identity
 
-    def copied_in(self, facts: FileFacts) -> Iterator[Finding]:
-        """That a file has transactions of one before it."""
+    def ended(self, facts: FileFacts) -> Iterator[Finding]:
+        """A file was read: what it has of those before it."""
+        self.awaited.add_set(facts.follows)
         copied = facts.copied.to_set()
         if copied:
             text = f"{copied} are also in an earlier file"
@@ -112,7 +113,7 @@ class SeriesLedger:
             others, first = GtidLedger(), series[i][0]
             for one in (*held[:i], *held[i + 1 :]):
                 others.add_set(one)
-            missing = (first.previous or GtidSet()).subtract(others.to_set())
+            missing = first.follows.subtract(others.to_set())
             if missing and others.common(own):
                 grade = Grade.NOTE if first.relay else None
                 text = f"neither in the other files nor before them: {missing}"
@@ -143,7 +144,7 @@ def joints(files: Sequence[FileFacts]) -> Iterator[Joint]:
 
 def _held(files: Sequence[FileFacts]) -> GtidSet:
     """The GTIDs in the files of a series, and before them."""
-    found = GtidLedger(files[0].previous)
+    found = GtidLedger(files[0].follows)
     for file in files:
         found.add_set(file.gtids.to_set())
     return found.to_set()

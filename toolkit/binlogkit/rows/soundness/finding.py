@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from binlogkit.events.gtid_set import GtidSet
-from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.rows.gtid_ledger import GtidLedger, executed_before
 
 
 class Grade(StrEnum):
@@ -129,6 +129,13 @@ class FileFacts:
     anonymous: int = 0
     ends_in: tuple[int, ...] = ()
     server_started: bool = False
+
+    @property
+    def follows(self) -> GtidSet:
+        """The GTIDs before it, as far as it shows them."""
+        if self.previous is None or self.damages:
+            return self.previous or GtidSet()
+        return executed_before(self.previous, self.gtids.to_set())
 
     @property
     def has_gtid_events(self) -> bool:

@@ -175,7 +175,7 @@ class LogChecks:
             self._losses.append(loss)
             found.append(_lost(loss))
         found += self._file.end(cut=cut)
-        found += self._ledger.copied_in(self.facts)
+        found += self._ledger.ended(self.facts)
         if cut:
             self._series = None
         given = list(self._limited(found))

@@ -82,8 +82,7 @@ class Soundness:
         found: list[Finding] = []
         for file in part.files:
             own = file.gtids.to_set()
-            if file.previous is not None:
-                ledger.awaited.add_set(file.previous)
+            ledger.awaited.add_set(file.follows)
             copied = ledger.seen.common(own)
             late = ledger.awaited.common(own.subtract(copied))
             facts = replace(file, source=source, copied=GtidLedger(copied), late=GtidLedger(late))
@@ -92,7 +91,7 @@ class Soundness:
             if facts.events:
                 ledger.add(facts, series)
             self.files.append(facts)
-            found += ledger.copied_in(facts)
+            found += ledger.ended(facts)
         ledger.copied.add_set(part.repeated)
         self.losses += part.losses
         return found, self._xa.join(source, part.prepared, part.decided)
@@ -120,8 +119,8 @@ class Soundness:
         """Files before which others were, none of which is here."""
         later = {id(joint.after) for joint in self._ledger.joints()}
         for file in self.files:
-            if id(file) not in later and not file.relay and file.previous:
-                text = f"executed before it: {file.previous}"
+            if id(file) not in later and not file.relay and file.follows:
+                text = f"executed before it: {file.follows}"
                 yield finding("begins_later", Place(file.name), text)
 
     def _next(self, carrier: Carrier) -> None:

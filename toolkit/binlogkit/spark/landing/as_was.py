@@ -177,7 +177,12 @@ def macro(name: TableId, shown: TableId, now: pa.Schema, then: pa.Schema, was: A
     head = f"CREATE OR REPLACE MACRO {function}(point) AS TABLE\n"
     if was.since is None:
         reason = f"{name[1]}: no earlier rows follow from the current ones: {was.reason}; {state}"
-        return head + f"SELECT error({text(reason)});\n"
+        kept = ", ".join(f"n.{quoted(one)}" for one in columns)
+        # With its columns, so that a query that names them shows the error.
+        return (
+            f"{head}SELECT {kept} FROM (SELECT error({text(reason)}) AS refused) AS r\n"
+            f"LEFT JOIN {current} AS n ON true WHERE r.refused IS NULL;\n"
+        )
     since = f"{_EPOCH + timedelta(microseconds=was.since):%Y-%m-%d %H:%M:%S.%f}+00"
     early = text(f"{name[1]} as of before {since}: {was.reason}; {state}")
     partial = text(f"{name[1]}: a before image is not whole (binlog_row_image); {state}")

@@ -479,6 +479,7 @@ class Ledger(Source):
             part, own = self.parts[position.part], GtidLedger()
             for span in landed.of(part):
                 own.add_set(GtidSet.parse(span.gtids))
+            own.add_set(_xa_in(part))  # another log's span has it, if that commits it
             wanted = own.common(position.seen)
             first = self._places_of(wanted, position.part) if wanted else {}
             for gtid, file, pos, end in _places_in(part) if first else ():
@@ -518,6 +519,14 @@ def _places_in(part: Part) -> Iterator[tuple[str | None, str, int, int]]:
     """The transactions of a log: GTID, file, first position and the one after the last."""
     rows = columns_of(part.ledger, "transactions", ("gtid", "file", "pos", "end_pos"))
     return zip(*rows.to_pydict().values(), strict=True)
+
+
+def _xa_in(part: Part) -> GtidSet:
+    """The XA transactions of a log."""
+    if part.extent.plain:
+        return GtidSet()
+    rows = columns_of(part.ledger, "transactions", ("gtid", "xa"))
+    return GtidSet.of(filter(None, rows.filter(rows["xa"].is_valid())["gtid"].to_pylist()))
 
 
 def _of_landed(definition: TableDefinition, lands: Callable[[str], bool]) -> TableDefinition:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
-from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log import Log
 from binlogkit.log.index import Index, Part
-from binlogkit.rows.gtid_ledger import GtidLedger
+from binlogkit.log.index.replication import by_server, replicated_order
 from binlogkit.rows.series import split_name
 from binlogkit.sources.carriers import Carrier
 from binlogkit.spark.landing.spans import Span, are_beside, begins, log_of
@@ -35,7 +33,7 @@ def parts_beside(
     for part in reversed(known):
         if not any(begins(one, part) for one in there):
             found.insert(_place_of(part, found), part)
-    return _of_history(found) if known else found
+    return replicated_order(found) if known else found
 
 
 def named(parts: Sequence[Part], spans: Sequence[Span]) -> list[Part]:
@@ -87,63 +85,14 @@ def in_order(parts: Sequence[Part], landed: Mapping[LogId, int] = _NONE) -> list
     number in one folder, else by time; those of servers that replicate from each other in the order
     of their transactions, or if they have the same, in which they ``landed``."""
     found = [*parts]
-    for places in _by_server(parts).values():
+    for places in by_server(parts).values():
         folders = {split_name(parts[i].names[-1])[:2] for i in places}
         since = 1 if len(folders) > 1 else 2
         for i, j in zip(
             places, sorted(places, key=lambda i: log_of(parts[i])[since:]), strict=True
         ):
             found[i] = parts[j]
-    return _of_history(found, landed)
-
-
-def _by_server(parts: Sequence[Part]) -> dict[int, list[int]]:
-    """The places of each server's parts."""
-    own: dict[int, list[int]] = {}
-    for i, part in enumerate(parts):
-        if part.head is not None:
-            own.setdefault(part.head.server_id, []).append(i)
-    return own
-
-
-def _of_history(parts: Sequence[Part], landed: Mapping[LogId, int] = _NONE) -> list[Part]:
-    """Parts of which none comes before another server's part that ended with fewer of the same
-    GTIDs: so a server that took over comes after the one that failed."""
-    found, own = [*parts], _by_server(parts)
-    while len(own) > 1:
-        _, first = own.popitem()
-        group, ends = [first], {first[-1]: _executed(parts[first[-1]])}
-        for server, places in [*own.items()]:
-            last = ends[places[-1]] = _executed(parts[places[-1]])
-            if any(last.intersect(ends[one[-1]]) for one in group):
-                group.append(own.pop(server))
-        if len(group) == 1:
-            continue
-        every = sorted(i for places in group for i in places)
-        ends = {i: _executed(parts[i]) for i in every}
-        queues = sorted(map(deque, group))
-        for place in every:
-            firsts = [queue[0] for queue in queues]
-            may = [
-                k for k, i in enumerate(firsts) if not any(_ended(ends[j], ends[i]) for j in firsts)
-            ]
-            same = [k for k in may if ends[firsts[k]] == ends[firsts[may[0]]]]
-            k = min(same, key=lambda k: landed.get(log_of(parts[firsts[k]]), 0))
-            found[place] = parts[queues[k].popleft()]
-            queues = [queue for queue in queues if queue]
-    return found
-
-
-def _executed(part: Part) -> GtidSet:
-    """The GTIDs in a log and before it."""
-    found = GtidLedger(part.gtids)
-    found.add_set(part.previous)
-    return found.to_set()
-
-
-def _ended(one: GtidSet, other: GtidSet) -> bool:
-    """Whether a log ended with fewer GTIDs than another one."""
-    return bool(one) and one != other and not one.subtract(other)
+    return replicated_order(found, lambda part: landed.get(log_of(part), 0))
 
 
 def _place_of(gone: Part, parts: Sequence[Part]) -> int:

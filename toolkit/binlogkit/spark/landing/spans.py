@@ -196,6 +196,7 @@ class Spans(Ranges):
         for i, part in sorted(enumerate(parts), key=lambda one: not self._is_there(one[0])):
             if part.head is not None:
                 self._by_head.setdefault((part.head.server_id, part.head.begun), []).append(i)
+        self._claimed: Mapping[int, GtidSet] = {}
 
     def fresh(self) -> Iterator[Span]:
         """Ended transactions that have not landed: a span for each log, without a batch number."""
@@ -216,55 +217,60 @@ class Spans(Ranges):
     def _span(self, i: int, first: int, end: int) -> Span:
         part, head = self._parts[i], self._parts[i].head
         assert head is not None
-        gtids = GtidLedger(self._landing(i, first))
-        gtids.add_set(GtidSet.of(self._decided_by(i, first, end)))
-        found, seen = gtids.to_set(), self._seen(i)
+        seen = self._seen(i) or GtidSet()
+        gtids = GtidLedger(self._landing(i, first, end).subtract(seen))
+        gtids.add_set(self._decided_by(i, first, end, seen))
         return Span(
             0, part.names[-1], self._positions[i][0].source, head.server_id, head.begun, first, end,
-            part.extent.end, part.extent.digest,
-            str(found if seen is None else found.subtract(seen)),
+            part.extent.end, part.extent.digest, str(gtids.to_set()),
         )  # fmt: skip
 
-    def _landing(self, i: int, first: int) -> GtidSet:
-        """The GTIDs of the landing transactions of a part, from ``first`` to the last that
-        ended."""
+    def _landing(self, i: int, first: int, end: int) -> GtidSet:
+        """The GTIDs of the landing transactions of a part, from ``first`` to before ``end``."""
         part, base = self._parts[i], self._base(i)
-        if part.extent.plain and not first:
+        if part.extent.plain and not first and end == part.extent.ended:
             return part.gtids
-        numbers = range(base + first, base + part.extent.ended)
+        numbers = range(base + first, base + end)
         left = self._outcomes.left(i, base, numbers)
-        late = {
-            n for n, one in self._outcomes.moved(i, base, numbers).items() if self._came_first(one)
-        }
+        moved = self._outcomes.moved(i, base, numbers)
+        late = {n for n, commits in moved.items() if self._came_first(commits)}
         landing = [n - base for n in numbers if n not in left or n in late]
         gtids = part.ledger["transactions"]["gtid"].take(pa.array(landing, pa.int64()))
         return GtidSet.of(filter(None, gtids.to_pylist()))
 
-    def _came_first(self, one: Moved) -> bool:
-        """Whether a commit has landed; what it commits was prepared in a log that comes late."""
+    def _was_read(self, one: Moved) -> bool:
+        """Whether a commit has landed."""
         spans = self._landed.of(self._parts[one.part])
         return any(span.first <= one.number < span.end for span in spans)
 
-    def _decided_by(self, i: int, first: int, end: int) -> list[str]:
+    def _came_first(self, commits: Sequence[Moved]) -> Moved | None:
+        """The commit that has landed; what it commits was prepared in a log that comes late."""
+        return next(filter(self._was_read, commits), None)
+
+    def _decided_by(self, i: int, first: int, end: int, seen: GtidSet) -> GtidSet:
         """The GTIDs of XA transactions, of any log, that some transactions of a part commit, unless
-        landed."""
-        here = [gtid for number, gtid in self._decided.get(i, ()) if first <= number < end]
-        landed = self._landed.gtids_besides(()) if here else GtidSet()
-        return [gtid for gtid in here if gtid not in landed]
+        landed; of its own but those that it has ``seen`` in other logs."""
+        here = [
+            gtid
+            for number, gtid, own in self._decided.get(i, ())
+            if first <= number < end and not (own and gtid in seen)
+        ]
+        return GtidSet.of(here).subtract(self._landed.gtids_besides(())) if here else GtidSet()
 
     @cached_property
-    def _decided(self) -> dict[int, list[tuple[int, str]]]:
-        """By part: its transactions that commit XA transactions, and the GTIDs of those."""
-        found: dict[int, list[tuple[int, str]]] = {}
+    def _decided(self) -> dict[int, list[tuple[int, str, bool]]]:
+        """By part: its transactions that commit XA transactions, the GTIDs of those, and whether
+        they are its own."""
+        found: dict[int, list[tuple[int, str, bool]]] = {}
         for i in self._positions:
             part, base = self._parts[i], self._base(i)
             if part.head is None or part.extent.plain:  # no prepared transactions
                 continue
             numbers = range(base, base + part.transactions)
-            for number, one in self._outcomes.moved(i, base, numbers).items():
+            for number, commits in self._outcomes.moved(i, base, numbers).items():
                 gtid = part.ledger["transactions"]["gtid"][number - base].as_py()
-                if gtid is not None:
-                    found.setdefault(one.part, []).append((one.number, gtid))
+                for one in commits if gtid is not None else ():
+                    found.setdefault(one.part, []).append((one.number, gtid, one.part == i))
         return found
 
     def _seen(self, i: int) -> GtidSet | None:
@@ -290,11 +296,30 @@ class Spans(Ranges):
     def splits(self, batch: Sequence[Span], again: Sequence[Span] = ()) -> Iterator[Split]:
         """The splits for the spans of a batch; ``again``: only those of their logs, of which rows
         waited. InputError: logs are gone."""
-        if again:
-            only = {self._part_of(span) for span in again}
-            ranges = {self._part_of(s, gone=True): (s.first, s.end) for s in batch}
-            return self.changelog(ranges, only)
-        return self.changelog(self._ranges(batch))
+        parts = [(self._part_of(span, gone=bool(again)), span) for span in batch if not span.lost]
+        ranges = {i: (span.first, span.end) for i, span in parts}
+        claimed = {i: GtidLedger() for i in ranges}
+        for i, span in parts:  # copies of a log are one part
+            claimed[i].add_set(GtidSet.parse(span.gtids))
+        self._claimed = {i: own.to_set() for i, own in claimed.items()}
+        return self.changelog(ranges, {self._part_of(span) for span in again} or None)
+
+    def _skipped(self, i: int, ranges: Mapping[int, tuple[int, int]]) -> GtidSet | None:
+        """All of a log but what the spans of a batch say, whatever other logs are known by now."""
+        part, base = self._parts[i], self._base(i)
+        landing, claimed = GtidLedger(), GtidLedger(self._claimed.get(i, GtidSet()))
+        if i in ranges:
+            landing.add_set(self._landing(i, *ranges[i]))
+        for number, commits in self._outcomes.moved(i, base, range(base, self._end(i))).items():
+            one = self._committed(commits, ranges)
+            if one is not None:
+                gtids = part.ledger["transactions"]["gtid"].slice(number - base, 1).to_pylist()
+                own = GtidSet.of(filter(None, gtids))
+                landing.add_set(own)
+                claimed.add_set(own.intersect(self._claimed[one.part]))
+        skipped = GtidLedger(landing.to_set().subtract(claimed.to_set()))
+        skipped.add_set(self._copies(i))
+        return skipped.to_set() or None
 
     def apart(self, batch: Sequence[Span]) -> list[Part]:
         """The logs that are not there and prepared XA transactions that a batch commits."""

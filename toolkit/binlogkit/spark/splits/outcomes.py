@@ -6,7 +6,7 @@ nor where an XA transaction prepared in it was committed. Spark is not in here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,9 +40,12 @@ class PartOutcomes:
     def __init__(
         self, parts: Sequence[Part], joined: Joined, instead: Mapping[int, int] | None = None
     ) -> None:
-        self._parts, self._joined = parts, joined
+        self._parts = parts
         copies = instead or {}
-        self._decisions = {copies.get(n, n): how for n, how in joined.decisions.items()}
+        self._decisions = {
+            copies.get(n, n): (how, *joined.decided_again.get(n, ()))
+            for n, how in joined.decisions.items()
+        }
 
     def of(self, i: int, first: int, numbers: range) -> Deciding:
         """The outcomes that a split of part ``i`` needs.
@@ -50,7 +53,7 @@ class PartOutcomes:
         ``first``: the number of the part's first transaction; ``numbers``: those of the split.
         """
         head = self._parts[i].head
-        moved = {n: one.commit for n, one in self.moved(i, first, numbers).items()}
+        moved = {n: commits[0].commit for n, commits in self.moved(i, first, numbers).items()}
         left = self.left(i, first, numbers) - moved.keys()
         begun, server = (0, 0) if head is None else (head.begun, head.server_id)
         return Deciding(begun, server, left, moved)
@@ -64,9 +67,10 @@ class PartOutcomes:
         places = np.flatnonzero(~np.asarray(pc.equal(outcomes, str(Outcome.COMMITTED))))
         return frozenset((places + numbers.start).tolist())
 
-    def moved(self, i: int, first: int, numbers: range) -> dict[int, Moved]:
-        """The XA transactions that were committed, here or in another part."""
-        found: dict[int, Moved] = {}
+    def moved(self, i: int, first: int, numbers: range) -> dict[int, tuple[Moved, ...]]:
+        """The XA transactions that were committed, here or in other parts, and by what, in order:
+        logs of several servers may have the commit."""
+        found: dict[int, tuple[Moved, ...]] = {}
         if self._parts[i].extent.plain:
             return found
         own = self._own(i, first, numbers)
@@ -74,17 +78,12 @@ class PartOutcomes:
             row = own.slice(at, 1).to_pylist()[0]
             if row["outcome"] == Outcome.COMMITTED:
                 place = row["resolved_file"], row["resolved_pos"]
-                found[numbers.start + at] = self._moved(*place)
-        for number, (outcome, file, pos) in self._decisions.items():
-            if number in numbers and outcome == Outcome.COMMITTED:
-                found[number] = self._moved(file, pos)
+                found[numbers.start + at] = (self._moved(*place),)
+        for number, decisions in self._decisions.items():
+            places = [place for outcome, *place in decisions if outcome == Outcome.COMMITTED]
+            if number in numbers and places:
+                found[number] = tuple(self._moved(file, pos) for file, pos in places)
         return found
-
-    def again(self, number: int) -> Iterator[Moved]:
-        """The other commits of an XA transaction, of other servers' logs."""
-        for outcome, file, pos in self._joined.decided_again.get(number, ()):
-            if outcome == Outcome.COMMITTED:
-                yield self._moved(file, pos)
 
     def _own(self, i: int, first: int, numbers: range) -> pa.Table:
         table = self._parts[i].ledger["transactions"]

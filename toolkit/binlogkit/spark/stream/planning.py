@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from binlogkit.errors import InputError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.log.index import Joined, Part
+from binlogkit.log.index.replication import replicated_order
 from binlogkit.rows.filter_args import RowFilterArgs
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.transactions import Outcome
@@ -83,7 +84,7 @@ class _Between(Ranges):
         numbers = range(first, first + part.transactions)
         open_then = [
             gtids[number - first].as_py()
-            for number, one in self._outcomes.moved(i, first, numbers).items()
+            for number, (one, *_) in self._outcomes.moved(i, first, numbers).items()
             if self._parts[one.part].ledger["transactions"]["gtid"][one.number].as_py()
             not in self._held
         ]
@@ -119,17 +120,22 @@ def between(
         return [(Scan(replace(asked, paths=(), index=None)), end.base)]
     found = follower.carriers()
     there = {log.name for logs in found.values() for log in logs}
-    parts, before, ranges = list[Part](), list[int](), dict[int, _Range]()
+    read = list[tuple[Part, _Range]]()
     for series, at in end.series.items():
         begun = False
         for part in follower.before(series, at, found.get(series, [])):
             own, begun = _range(part, start.series.get(series), at, begun=begun)
-            # What is gone and was read to its last transaction had a ROTATE left.
-            left = own.first < own.end or asked.kind == "events" or part.names[-1] in there
-            if own.begin != own.stop and left:
-                ranges[len(parts)] = own
-            before.append(own.first)
-            parts.append(part)
+            read.append((part, own))
+    places = {id(part): i for i, (part, _) in enumerate(read)}
+    read = [read[places[id(part)]] for part in replicated_order([part for part, _ in read])]
+    parts, before = [part for part, _ in read], [own.first for _, own in read]
+    # What is gone and was read to its last transaction had a ROTATE left.
+    ranges = {
+        i: own
+        for i, (part, own) in enumerate(read)
+        if own.begin != own.stop
+        and (own.first < own.end or asked.kind == "events" or part.names[-1] in there)
+    }
     sources, size = asked.wanted().sources, asked.split_bytes
     joined = Joined(
         parts, follower.options, sources=sources, size=size, cuts=asked.of_rows,
@@ -155,8 +161,8 @@ def between(
                 f"commits the XA transaction {lost}, and the log that prepared it is gone",
             )
         return [(scan, split) for split in logs.changelog(wanted)]
-    places: dict[int, Bytes] = {i: (own.begin, own.stop) for i, own in ranges.items()}
-    return list(_bounded(scan, logs.in_order(places)))
+    offsets: dict[int, Bytes] = {i: (own.begin, own.stop) for i, own in ranges.items()}
+    return list(_bounded(scan, logs.in_order(offsets)))
 
 
 def read(task: Task, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

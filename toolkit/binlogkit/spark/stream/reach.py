@@ -7,7 +7,7 @@ the last whole transaction, and from one log to the next of its series. Spark is
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import PurePath
@@ -78,7 +78,7 @@ class Follower:
         self._exact: dict[str, tuple[str, int, Part]] = {}  # by series, up to an offset
         self._gone: dict[str, tuple[frozenset[str], dict[str, Part]]] = {}
         self._looked: dict[str, tuple[Stamp | None, Reached | None]] = {}  # by name
-        self._joining: set[str] = set()  # series that may come to those that were begun
+        self._checked: set[str] = set()  # series that may come to those that were begun
 
     @property
     def options(self) -> ReadOptions:
@@ -124,13 +124,20 @@ class Follower:
         found = self.carriers()
         for series, at in begun.items():
             self._check(series, at, found.get(series, []))
-        self._check_joining(start, found)
+        joining = _Joining(self, start, found)
+        if not joining.unread <= self._checked:
+            joining.check()
+            self._checked |= joining.unread
         oldest = sorted(found, key=lambda series: begun[series].begun if series in begun else 0)
         walks = deque((series, _Walk(self, begun.get(series), found[series])) for series in oldest)
         fresh: list[Part] = []
         stamps: dict[str, Stamp | None] = {}
+        waiting: list[tuple[str, _Walk]] = []
         while walks and not limit.used:
             series, walk = walks.popleft()
+            if joining.waits(series, [one for one, _ in waiting]):
+                waiting.append((series, walk))
+                continue
             try:
                 step = walk.step(limit, stamps)
             except (DamageError, InputError):
@@ -140,6 +147,9 @@ class Follower:
             if step is not None:
                 reached[series], part = step
                 fresh.append(part)
+                joining.take(series, part, reached[series])
+                walks.extend(waiting)
+                waiting.clear()
                 if reached[series].pos is None:
                     self._ended[part.names[0]] = part
                 walks.append((series, walk))
@@ -161,8 +171,8 @@ class Follower:
                 if place.file is not None:
                     text = f"it is at {place.pos} in {place.file}, which is not one of them"
                 raise InputError(str(self._asked.base), f"no base for these logs: {text}")
-            firsts = {series: self._first(logs) for series, logs in found.items()}
-            self._check_gtids("the base", GtidSet.parse(place.gtids), firsts, found)
+            firsts = {series: self.first(logs) for series, logs in found.items()}
+            self.check_gtids("the base", GtidSet.parse(place.gtids), firsts, found)
             return Offset(base=place)
         series, log = logs[0]
         part = self._up_to(series, log, place.pos)
@@ -178,34 +188,11 @@ class Follower:
         )  # fmt: skip
         return Offset({series: at}, place)
 
-    def _check_joining(self, start: Offset, found: Mapping[str, Sequence[Carrier]]) -> None:
-        """Check that no transactions are missing before series that begin: before the logs of a
-        server that took over, unless it has no transaction of the others."""
-        joining = found.keys() - start.series.keys() - self._joining
-        if not joining or len(found.keys() | start.series.keys()) < 2:
-            return
-        held = GtidLedger()
-        if start.base is not None:
-            held.add_set(GtidSet.parse(start.base.gtids or ""))
-        for series, at in start.series.items():
-            first, *_ = parts = self.before(series, at, found.get(series, []))
-            for gtids in (first.previous, *(part.intact for part in parts)):
-                held.add_set(gtids)
-        firsts = {name: self._first(found[name]) for name in joining}
-        for name, part in firsts.items():
-            before, others = GtidLedger(held.to_set()), GtidLedger()
-            for other in (one for one in firsts.values() if one is not part):
-                before.add_set(other.previous)
-                others.add_set(other.intact)
-            others.add_set(before.to_set())
-            if any(others.common(gtids) for gtids in (part.previous, part.intact)):
-                self._check_gtids("the stream", before.to_set(), {name: part}, found)
-        self._joining |= joining
-
-    def _first(self, logs: Sequence[Carrier]) -> Part:
+    def first(self, logs: Sequence[Carrier]) -> Part:
+        """The part of the first log."""
         return next(self.parts(logs[:1]))
 
-    def _check_gtids(
+    def check_gtids(
         self, whose: str, held: GtidSet, firsts: Mapping[str, Part],
         found: Mapping[str, Sequence[Carrier]],
     ) -> None:  # fmt: skip
@@ -361,6 +348,69 @@ class Follower:
     def nothing_new(self, log: Carrier, at: Reached | None, now: Stamp | None) -> bool:
         """Whether that is still so."""
         return now is not None and self._looked.get(log.name) == (now, at)
+
+
+class _Joining:
+    """The series of which a stream has read nothing, beside others.
+
+    ``unread``: their names. A server's logs may begin where another one's were purged, or where it
+    was made from a dump.
+    """
+
+    def __init__(
+        self, follower: Follower, start: Offset, found: Mapping[str, Sequence[Carrier]]
+    ) -> None:
+        self._follower, self._found = follower, found
+        self.unread = found.keys() - start.series.keys()
+        self._held = GtidLedger()
+        if not self.unread or len(found.keys() | start.series.keys()) < 2:
+            self.unread = set()
+            return
+        if start.base is not None:
+            self._held.add_set(GtidSet.parse(start.base.gtids or ""))
+        for series, at in start.series.items():
+            for part in follower.before(series, at, found.get(series, [])):
+                self._hold(part)
+        self._firsts = {name: follower.first(found[name]) for name in self.unread}
+
+    def check(self) -> None:
+        """Check that no transactions are missing before them, as before the logs of a server that
+        took over, unless it has no transaction of the others. InputError."""
+        for name, part in self._firsts.items() if self.unread else ():
+            before, others = GtidLedger(self._held.to_set()), GtidLedger()
+            for other in (one for one in self._firsts.values() if one is not part):
+                before.add_set(other.previous)
+                others.add_set(other.intact)
+            others.add_set(before.to_set())
+            if any(others.common(gtids) for gtids in (part.previous, part.intact)):
+                self._follower.check_gtids("the stream", before.to_set(), {name: part}, self._found)
+
+    def waits(self, name: str, waiting: Collection[str]) -> bool:
+        """Whether a series follows transactions that are to be read in another one, which does not
+        wait itself."""
+        if name not in self.unread:
+            return False
+        missing = self._firsts[name].previous.subtract(self._held.to_set())
+        others = (one for one in self._found if one != name and one not in waiting)
+        return bool(missing) and any(missing.intersect(self._brings(one)) for one in others)
+
+    def take(self, name: str, part: Part, at: Reached) -> None:
+        """Note what of a series has been read."""
+        self.unread -= {name}
+        if self.unread:
+            self._hold(part if at.pos is None else _up_to_count(part, at.transactions))
+
+    def _hold(self, part: Part) -> None:
+        self._held.add_set(part.previous)
+        self._held.add_set(part.gtids)
+
+    def _brings(self, name: str) -> GtidSet:
+        """What is to be read in a series, or was."""
+        logs = self._found[name]
+        last, first = next(self._follower.parts(logs[-1:])), self._follower.first(logs)
+        found = GtidLedger(last.gtids)
+        found.add_set(last.previous)
+        return found.to_set().subtract(first.previous)
 
 
 class _Walk:
