@@ -114,6 +114,13 @@ SECRETS = [
     ("https://h/x?X-Amz-Signature=hunter2&y=1", "https://h/x?X-Amz-Signature=…&y=1"),
     ("https://h/x?sig=hunter2", "https://h/x?sig=…"),
     ("https://h/x?access_token=hunter2", "https://h/x?access_token=…"),
+    ("https://h/x?token=ab:hunter2", "https://h/x?token=…"),
+    ("https://h/x?a=b;pwd=hunter2&jwt=hunter2", "https://h/x?a=b;pwd=…&jwt=…"),
+    ("https://h/x?%74oken=hunter2#auth=hunter2", "https://h/x?%74oken=…#auth=…"),
+    ("https://me:pa@hunter2@host/x", "https://me:…@host/x"),
+    ("https://hunter2@host/x", "https://…@host/x"),
+    ("sftp://me@host/x", "sftp://me@host/x"),
+    ("https://h/x?file=binlog.000001", "https://h/x?file=binlog.000001"),
     ("s3://bucket/key", "s3://bucket/key"),
 ]
 

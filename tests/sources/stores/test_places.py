@@ -12,9 +12,14 @@ import pytest
 
 import binlogkit as bk
 from binlogkit.cli import run
-from binlogkit.errors import EmptyInputError, InputError, UsageError
+from binlogkit.errors import BinlogKitError, EmptyInputError, InputError, UsageError
 from binlogkit.sources.carriers import resolve
-from binlogkit.sources.carriers.storage import STORAGE_VARIABLE, Located, StorageOptions
+from binlogkit.sources.carriers.storage import (
+    STORAGE_VARIABLE,
+    Located,
+    StorageOptions,
+    storage_options,
+)
 from binlogkit.sources.carriers.storage import storage_options as given_options
 from binlogkit.spark.options import parse_options
 from binlogkit.spark.splits.decode import decode, scan_schema
@@ -154,10 +159,15 @@ def test_the_command_line(
 
 @pytest.mark.parametrize("text", ['{"secret": "hunter2"', '["hunter2"]', '"hunter2"'])
 def test_what_are_no_options_is_not_told(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "s3.json"
     path.write_text(text)
+    monkeypatch.setenv(STORAGE_VARIABLE, text)
+    with pytest.raises(BinlogKitError, match=f"{STORAGE_VARIABLE}.* is no JSON object") as caught:
+        storage_options(None)
+    assert "hunter2" not in str(caught.value)
+    monkeypatch.delenv(STORAGE_VARIABLE)
     with pytest.raises(UsageError, match="no JSON object of options") as caught:
         parse_options({"path": "x", "storageOptions": text})
     assert "hunter2" not in str(caught.value)

@@ -406,12 +406,14 @@ def test_targets_that_can_be(target: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [("AWS_SECRET_ACCESS_KEY", SECRET), ("azure_storage_sas_token", SECRET),
-     ("AWS_ACCESS_KEY_ID", "me"), ("proxy_url", f"http://me:{SECRET}@host")],
+     ("AWS_ACCESS_KEY_ID", "me"), ("aws_sse_customer_key_base64", SECRET),
+     ("azure_storage_connection_string", SECRET), ("proxy_url", f"http://me:{SECRET}@host")],
 )  # fmt: skip
 def test_secrets_are_no_options(name: str, value: str) -> None:
     with pytest.raises(UsageError, match=f"{name} is a secret: give it in the env") as met:
         place_of("s3://b/lake", "ledger", {name: value})
     assert SECRET not in str(met.value)
+    assert place_of("s3://b/lake", "ledger", {"aws_sse_kms_key_id": "a-key's-name"})
 
 
 @pytest.mark.parametrize(

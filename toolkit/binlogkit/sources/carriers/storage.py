@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from binlogkit.errors import UsageError
+from binlogkit.errors import InputError, UsageError
 from binlogkit.sources.layers import read_file
 
 STORAGE_VARIABLE = "BINLOGKIT_STORAGE_OPTIONS"
@@ -70,7 +70,12 @@ def storage_options(given: Mapping[str, Any] | StorageOptions | None) -> Storage
     text = os.environ.get(STORAGE_VARIABLE, "").strip()
     if not text:
         return NO_OPTIONS
-    return parsed(text, STORAGE_VARIABLE) if text.startswith("{") else from_file(text)
+    if text.startswith("{"):
+        return parsed(text, STORAGE_VARIABLE)
+    try:
+        return from_file(text)
+    except InputError as exc:  # it may be no file's name, but a secret
+        raise InputError(STORAGE_VARIABLE, f"is no JSON object, nor a file: {exc.reason}") from None
 
 
 def parsed(text: str, what: str) -> StorageOptions:

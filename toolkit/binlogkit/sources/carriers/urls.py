@@ -1,8 +1,9 @@
 """URLs: ``mysql://``, a server's logs, and whatever fsspec opens.
 
 fsspec's caches and archives are URLs as well (``zip://x::https://…``).
-A name never shows a URL's secrets: the password before its host, and what a query holds as a
-signature or token. ``location`` keeps the whole, to open it again, with the options that open it.
+A name never shows a URL's secrets: the password before its host, over HTTP also a user alone, and
+what a query or fragment holds as a signature or token. ``location`` keeps the whole, to open it
+again, with the options that open it.
 
 A store's objects (S3, Google's, Azure's, HTTP where the server does ranges) have their sizes from
 one listing, and are read in ranges (remote.py); what else fsspec opens is read as a file.
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath, PurePosixPath
 from typing import Any, BinaryIO
+from urllib.parse import unquote_plus
 
 from binlogkit.errors import EmptyInputError, InputError, not_installed
 from binlogkit.sources.carriers.carrier import Carrier, is_log, shown
@@ -23,12 +25,14 @@ from binlogkit.sources.carriers.storage import NO_OPTIONS, Located, StorageOptio
 
 GLOB = re.compile(r"[*?\[]")
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+(?:::|://)")
-_PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]+@")
-_TOKEN = re.compile(
-    r"([?&][^=&#\s]*(?:sig|token|secret|password|passwd|credential|key)[^=&#\s]*=)[^&#:\s]+",
-    re.IGNORECASE,
+_PASSWORD = re.compile(r"(://[^/@:\s]*:)([^/\s]+)@")
+_USER = re.compile(r"(https?://)([^/@:\s]+)@", re.IGNORECASE)
+# What follows in a text may be ``: why``.
+_VALUE = re.compile(r"([?&;#])([^=&;#\s]+)=([^&;#\s]*[^&;#\s:])")
+_SECRET = re.compile(
+    "sig|token|secret|pass|pwd|cred|key|auth|jwt|code|session|bearer|access", re.IGNORECASE
 )
-_HIDDEN = r"\1…"
+_HIDDEN = "…"
 _EXTRAS = {"http": "http", "https": "http", "s3": "s3"}
 _INDEX = ".index"
 _MAX_INDEX = 64 << 20
@@ -49,7 +53,14 @@ def is_url(name: str) -> bool:
 
 def without_secrets(text: str) -> str:
     """A URL, or a text with URLs in it, without passwords, signatures and tokens."""
-    return _TOKEN.sub(_HIDDEN, _PASSWORD.sub(rf"{_HIDDEN}@", text))
+    for pattern in (_PASSWORD, _USER):
+        text = pattern.sub(rf"\1{_HIDDEN}@", text)
+    return _VALUE.sub(_hidden_value, text)
+
+
+def _hidden_value(match: re.Match[str]) -> str:
+    secret = _SECRET.search(unquote_plus(match[2]))
+    return f"{match[1]}{match[2]}={_HIDDEN}" if secret else match[0]
 
 
 def from_url(url: str, storage: StorageOptions = NO_OPTIONS) -> list[Carrier]:
@@ -64,7 +75,7 @@ def from_url(url: str, storage: StorageOptions = NO_OPTIONS) -> list[Carrier]:
 
         return server_logs(url)
     options = url.options if isinstance(url, Located) else storage
-    hide = partial(_hidden, options)
+    hide = partial(_hidden, _all_of(url, options))
     try:
         return _Place(str(url), options).logs()
     except InputError:
@@ -79,6 +90,12 @@ def from_url(url: str, storage: StorageOptions = NO_OPTIONS) -> list[Carrier]:
         raise InputError(without_secrets(url), f"cannot be opened: {reason(exc, hide)}") from None
 
 
+def _all_of(url: str, options: StorageOptions) -> StorageOptions:
+    """What opens a URL, with the passwords in it."""
+    own = [password for _, password in _PASSWORD.findall(url)]
+    return StorageOptions({**options.values, "": own}) if own else options
+
+
 def _hidden(options: StorageOptions, text: str) -> str:
     return without_secrets(options.hidden(text))
 
@@ -90,7 +107,7 @@ class _Place:
         from fsspec.core import url_to_fs
 
         self._url, self._options = url, options
-        self._hide = partial(_hidden, options)
+        self._hide = partial(_hidden, _all_of(url, options))
         self._fs: Any
         self._fs, self._path = url_to_fs(url, **options.values)
         # The listing is of now, not of what this process saw before.

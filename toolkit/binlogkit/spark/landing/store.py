@@ -45,7 +45,9 @@ _DUCKDB = {
     "az": "INSTALL azure; CREATE SECRET (TYPE azure, PROVIDER credential_chain, ACCOUNT_NAME '…');",
 }
 _SHOWN = ", ".join(f"{scheme}://" for scheme in SCHEMES)
-_SECRET = re.compile(r"secret|token|password|credential|sas|account_key|access_key|^key$", re.I)
+_SECRET = re.compile(
+    r"secret|token|password|credential|sas|connection_string|access_key|key(?!_id)", re.I
+)
 _ENDPOINT = re.compile(r"endpoint(_url\w*)?$", re.I)
 _OWNER = "target"  # the file in the local folder that names the landing
 _BEGUN = "landings/_delta_log"
