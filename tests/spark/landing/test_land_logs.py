@@ -12,6 +12,7 @@ import pytest
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
+import binlogkit as bk
 import binlogkit.spark
 from binlogkit.errors import DamageError, InputError, UsageError
 from binlogkit.spark.landing import Landing, land_logs
@@ -136,6 +137,59 @@ def test_another_log_of_a_name_that_has_landed(tmp_path: Path) -> None:
     assert landed(lake) == before and Landing(lake).tables()
     log.write_bytes(data)
     assert binlogkit.spark.land(None, log, lake).rows
+
+
+@pytest.mark.parametrize("cell", ["8.0-row-full", "5.7-row-no-gtid"])
+def test_a_damaged_log_that_landed_and_is_whole_again(cell: str, tmp_path: Path) -> None:
+    """Its rows would come twice, or what the damage took never; but one that was whole when it
+    landed is the same again."""
+    case = golden.case(cell, "transactions")
+    logs, elsewhere = tmp_path / "logs", tmp_path / "elsewhere"
+    shutil.copytree(case.path, logs, ignore=shutil.ignore_patterns("*.json"))
+    log = logs / case.binlogs[1].name
+    whole = log.read_bytes()
+    events = bk.open(log).event_records()
+    *_, at = (one["pos"] for one in events if one["type"] == "TABLE_MAP_EVENT")
+    damaged = whole[: at + 21] + b"\xff" + whole[at + 22 :]
+
+    def lands(out: str, *given: Path) -> int:
+        arrived = binlogkit.spark.land(None, given, tmp_path / out, on_damage="report")
+        return arrived.batches
+
+    log.write_bytes(damaged)
+    assert lands("damaged", logs)
+    log.write_bytes(whole)
+    shutil.copytree(logs, elsewhere)
+    log.write_bytes(whole[:-1])  # as it grows, so that its stamp is another one
+    with pytest.raises(InputError, match="this name that landed as far as it could be read"):
+        lands("damaged", logs)
+    if "no-gtid" in cell:
+        with pytest.raises(InputError, match="had more or other transactions when it landed"):
+            lands("damaged", elsewhere)
+    log.write_bytes(whole)
+    assert lands("whole", logs)
+    log.write_bytes(damaged[:-1])
+    with suppress(InputError):  # without GTIDs it is another log
+        lands("whole", logs)
+    log.write_bytes(whole)
+    assert not lands("whole", logs)
+
+
+def test_a_log_whose_format_description_is_damaged_does_not_land(tmp_path: Path) -> None:
+    """No ledger can keep it: what follows from it would be lost."""
+    first, second = golden.case("8.0-row-full", "transactions").binlogs
+    data = bytearray(second.read_bytes())
+    data[30] ^= 4
+    log = tmp_path / second.name
+    log.write_bytes(data)
+    for _ in range(2):
+        arrived = binlogkit.spark.land(None, [first, log], tmp_path / "out", on_damage="report")
+        assert [*arrived.updated.left] == [str(log)]
+    landing = Landing(tmp_path / "out")
+    assert landing.audit()["by_table"].num_rows
+    assert {row["file"] for row in landing.transactions().to_pylist()} == {str(first)}
+    with pytest.raises(DamageError):
+        binlogkit.spark.land(None, [first, log], tmp_path / "other")
 
 
 @pytest.mark.gate

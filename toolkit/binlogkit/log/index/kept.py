@@ -25,6 +25,7 @@ from binlogkit.log.index.later import LaterBatches, LaterLedger
 from binlogkit.log.index.part import Part, parts_of
 from binlogkit.log.index.stamps import Stamp, known_ones, place_of, stamp_or_none
 from binlogkit.log.index.stored import (
+    NO_FORMAT,
     VALUES,
     WITHOUT_LEDGER,
     Tables,
@@ -284,4 +285,4 @@ def _folder(name: str) -> str:
 def _why(part: Part) -> str:
     if part.unreadable is not None:
         return str(part.unreadable)
-    return "it is no log file with a format description"
+    return NO_FORMAT

@@ -59,6 +59,10 @@ VALUES = (("transactions", "first_query"), ("statements", "query"), ("filters", 
 _LOSS = tuple(field.name for field in fields(Loss))
 
 
+#: Why a part cannot be kept that can be read.
+NO_FORMAT = "it is no log file with a format description"
+
+
 def can_be_kept(part: Part) -> bool:
     """Whether a part can be kept: one without a format description is read each time."""
     first = next(iter(part.said), None)

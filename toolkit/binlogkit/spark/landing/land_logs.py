@@ -47,6 +47,7 @@ from binlogkit.spark.landing.landing import (
 )
 from binlogkit.spark.landing.landing_path import Folder, LandingPath
 from binlogkit.spark.landing.merging import Merge, merge_here, merge_on, merges
+from binlogkit.spark.landing.spans import Landed
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.landing.views import VIEWS, write_views
@@ -280,23 +281,32 @@ def check(out: LandingPath, terms: Terms) -> None:
 
 
 def _check_replaced(fresh: Iterable[Carrier], out: LandingPath) -> None:
-    """InputError: another log has the name of one that has landed, which the ledger would lose."""
+    """InputError: another log has the name of one that has landed, which the ledger would lose, or
+    is that log as it was before it was damaged, of which rows have landed."""
     index = Index(out.local / LEDGER)
     places = {stamp.place: part for part, stamps in index.stamps.items() for stamp in stamps}
     changed = [one for one in fresh if log_place(one) in places] if places else []
     if not changed or not last_begun(out):
         return
-    landed = {(span.server_id, span.begun) for span in read_journal(out)[2]}
+    landed = Landed(spans := read_journal(out)[2])
+    begun = {(span.server_id, span.begun) for span in spans}
     table = index.table("logs", columns=["part", "server_id", "begun"])
     heads = {one["part"]: (one["server_id"], one["begun"]) for one in table.to_pylist()}
+    damaged = {*index.table("damages", columns=["part"])["part"].to_pylist()}
     for carrier in changed:
-        head, known = part_of([up_to(carrier, _HEAD)]).head, heads[places[log_place(carrier)]]
-        if known in landed and head is not None and (head.server_id, head.begun) != known:
-            raise InputError(
-                carrier.name,
-                "is another log than the one of this name that has landed (RESET MASTER?): land it "
-                "in another folder",
-            )
+        key = places[log_place(carrier)]
+        head, known = part_of([up_to(carrier, _HEAD)]).head, heads[key]
+        if known not in begun or head is None:
+            continue
+        why = "has landed (RESET MASTER?)"
+        if (head.server_id, head.begun) == known:
+            if key not in damaged or landed.of(part_of([carrier], counting=True)):
+                continue
+            why = "landed as far as it could be read: it was damaged, or is now"
+        raise InputError(
+            carrier.name,
+            f"is another log than the one of this name that {why}: land it in another folder",
+        )
 
 
 def _absolute(carrier: Carrier) -> Carrier:

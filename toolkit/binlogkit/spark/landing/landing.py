@@ -25,6 +25,7 @@ from binlogkit.log import Log
 from binlogkit.log.index import Index, Joined, Part, Updated
 from binlogkit.log.index.batches import mark_of, write_whole
 from binlogkit.log.index.stamps import absolute, place_of
+from binlogkit.log.index.stored import NO_FORMAT, can_be_kept
 from binlogkit.rows.ddl.catalog_text import catalog_text
 from binlogkit.rows.filters import Filters
 from binlogkit.sources.carriers import resolve
@@ -129,10 +130,9 @@ def land_logs(
         given, catalog = read_given(out), log.options.catalog
         summaries = Summaries(out.local / LEDGER, log, journal.mark, given)
         plain = journal.ended and journal.holds and not read_waiting(out, journal.read()[2])
+        stops = log.options.on_damage == "stop"
         summary, rest = (plain and summaries.read()) or (Summary(), summaries.parts())
-        for part in rest:
-            if part.unreadable is not None and log.options.on_damage == "stop":
-                raise part.unreadable
+        rest = list(_landing(rest, stops=stops))
         parts, options = [*summary.parts, *rest], replace(log.options, catalog=None)
         # By names that DDL tells and changes.
         named = bool(terms.tables or terms.exclude or terms.masks.masks)
@@ -141,7 +141,7 @@ def land_logs(
         if catalog is not None:
             behind = [joined.unnamed.get(i, {}) for i in range(len(summary.parts))]
             if any(terms.wanted.wants_table(*name) for names in behind for name in names):
-                summary, rest = Summary(), summaries.parts()
+                summary, rest = Summary(), list(_landing(summaries.parts(), stops=stops))
                 parts = rest
                 joined = join(parts)
             begun = {(span.server_id, span.begun) for span in journal.read()[2]}
@@ -217,6 +217,21 @@ def land_logs(
                 arrived.rows[one.table] = arrived.rows.get(one.table, 0) + one.rows
             arrived.spans.extend(replace(span, batch=number) for span in batch)
             arrived = replace(arrived, files=arrived.files + len(written))
+
+
+def _landing(parts: Iterable[Part], *, stops: bool) -> Iterator[Part]:
+    """The parts without those that no ledger can keep, whose format description is damaged.
+
+    DamageError, InputError: there are such, or some that cannot be read, if damage ``stops``.
+    """
+    for part in parts:
+        error = part.unreadable
+        if error is not None or part.head is None or part.read_at is not None or can_be_kept(part):
+            if error is not None and stops:
+                raise error
+            yield part
+        elif stops:
+            raise next(iter(part.damages), InputError(part.names[-1], NO_FORMAT))
 
 
 def _wanted(terms: Terms, waiting: Iterable[Waiting]) -> list[Waiting]:

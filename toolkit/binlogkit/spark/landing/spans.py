@@ -107,16 +107,25 @@ class Landed:
             return span.file in self._whole
         return not _is_copy(part, other)
 
-    def longer(self, part: Part) -> bool:
-        """Whether a log had more transactions when it landed, without GTIDs to recognise them
-        by."""
+    def differs(self, part: Part) -> bool:
+        """Whether a log had more transactions when it landed, or others after its first one, as
+        before it was damaged, without GTIDs to recognise them by."""
         assert part.head is not None
-        count, name = part.extent.ended, PurePath(part.names[-1]).name
+        name = PurePath(part.names[-1]).name
         alike = self._alike.get((part.head.server_id, part.head.begun), [])
+        alike = [span for span in alike if PurePath(span.file).name == name]
         return (
-            any(span.end > count and PurePath(span.file).name == name for span in alike)
+            any(span.end > part.extent.ended or self._begins_like(part, span) for span in alike)
             and not part.extent.plain
             and part.ledger["transactions"]["gtid"].null_count > 0
+        )
+
+    def _begins_like(self, part: Part, span: Span) -> bool:
+        other = self._parts.get(span.file)
+        if other is None or other is part or log_of(other) != span.log:
+            return False
+        return min(part.extent.ended, other.extent.ended) > 0 and _digest(part, 1) == _digest(
+            other, 1
         )
 
     def gtids_besides(self, own: Iterable[Span]) -> GtidSet:
@@ -204,11 +213,11 @@ class Spans(Ranges):
             if part.head is None or part.unreadable is not None or not self._is_there(i):
                 continue
             own = self._landed.of(part)
-            if not own and self._landed.longer(part):
+            if not own and self._landed.differs(part):
                 raise InputError(
                     part.names[-1],
-                    "had more transactions when it landed, and no GTIDs to know them by: what is "
-                    "left of it is not landed again (name the whole log, or leave it out)",
+                    "had more or other transactions when it landed, and no GTIDs to know them by: "
+                    "it is not landed again (name the log that landed, or leave it out)",
                 )
             first, end = max((span.end for span in own), default=0), part.extent.ended
             if first < end:
