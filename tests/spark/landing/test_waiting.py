@@ -15,6 +15,7 @@ from binlogkit.spark.landing.journal import read_held
 from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.standing import status
 from binlogkit_fixtures import golden
+from tests.analyses.verify.conftest import joined, pieces_of
 from tests.fuzz.binlogkit_fuzz.framing import places
 from tests.spark.landing.landings import land, landed
 from tests.spark.landing.steps import UNLOCKED, at_step
@@ -314,3 +315,32 @@ def test_their_changes_are_lost_until_the_log_is_back(
     assert without_places(landed(lake)) == without_places(whole)
     assert states(lake) == states(tmp_path / "whole")
     assert land(logs, lake, name="s").batches == 0
+
+
+@pytest.mark.parametrize("how", ["clear", "drop"])
+def test_a_table_that_may_be_a_masked_one_under_another_name(
+    how: str, tmp_path: Path, capsys: Any
+) -> None:
+    """Its columns have names (binlog_row_metadata=FULL), and the log before it is missing, in which
+    it may have been renamed."""
+    first, second = golden.case("8.0-row-full-metadata", "transactions").binlogs
+    logs, lake = tmp_path / "logs", tmp_path / "lake"
+    logs.mkdir()
+    shutil.copy(first, logs)
+    pieces = pieces_of(second.read_bytes())
+    for piece in pieces:
+        piece.data = piece.data.replace(b"ledger", b"ledge2")
+    (logs / "binlog.000003").write_bytes(joined(pieces))
+    given = ["--out", str(lake), "--mask", "bank.ledger.memo=drop"]
+    assert run(["land", str(logs), *given]) == 1
+    said = capsys.readouterr().err
+    assert (
+        "bank.ledge2 wait" in said and "bank.ledge2.memo may be that of bank.ledger.memo=d" in said
+    )
+    assert [*landed(lake, "bank/ledge*")] == ["bank/ledger"]
+    again = ["--retry", "--mask", f"bank.ledge2.memo={how}", *["--change-terms"] * (how == "drop")]
+    assert run(["land", *given, *again]) == 0
+    rows = landed(lake, "bank/ledge2")["bank/ledge2"]
+    assert rows and all(("memo" in row) == (how == "clear") for row in rows)
+    shutil.copy(logs / "binlog.000003", logs / "binlog.000005")
+    assert run(["land", str(logs), *given, *again[1:3]]) == 0

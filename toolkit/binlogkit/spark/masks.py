@@ -29,6 +29,8 @@ MASK = b"binlogkit:mask"
 _LEAST_KEY = 16  # bytes
 #: What may hold statements, or values of any column.
 _TEXTS = ("_query",)
+#: Why rows of a table wait that :attr:`Masks.unsure` has.
+UNSURE = "statements before it are missing, in which it may have got another name"
 #: The columns of a changelog that are not the table's.
 OURS = frozenset(field.name for field in CHANGELOG)
 
@@ -81,7 +83,8 @@ class Masks:
     """All masks of a landing; ``key``: for the hashes, HMAC with SHA-256.
 
     ``cleared``: columns that are said to land as they are, as texts; ``followed``: columns that a
-    mask is for under other names; ``guards``: of tables (renames.py).
+    mask is for under other names; ``guards``: of tables; ``unsure``: tables that may have been
+    renamed from others in statements that are missing (renames.py).
     """
 
     masks: tuple[Mask, ...] = ()
@@ -89,6 +92,7 @@ class Masks:
     cleared: frozenset[str] = frozenset()
     followed: Mapping[MaskedColumn, Mask] = field(default_factory=dict)
     guards: Mapping[TableId, Sequence[Guard]] = field(default_factory=dict)
+    unsure: frozenset[TableId] = frozenset()
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -119,6 +123,12 @@ class Masks:
                     f"it has no column {guard.column}, which is masked, and no statement in the "
                     "logs says why"
                 )
+        for mask in self.masks if schema.name in self.unsure else ():
+            column = written_table_name(*schema.name, mask.column)
+            if mask.column in columns and not (
+                self.masks_column(*schema.name, mask.column) or column.lower() in self.cleared
+            ):
+                raise SchemaError(f"{UNSURE}: {column} may be that of {mask.text}")
 
     def masks_column(self, db: str, table: str, column: str) -> bool:
         """Whether a column does not land as it is."""
@@ -240,7 +250,7 @@ def parse_masks(given: Iterable[str], key_file: str | Path | None = None) -> Mas
     """
     parsed = [*map(_parsed, given)]
     masks = tuple(mask for mask in parsed if mask.how != "clear")
-    cleared = frozenset(m.text.rpartition("=")[0] for m in parsed if m.how == "clear")
+    cleared = frozenset(m.text.rpartition("=")[0].lower() for m in parsed if m.how == "clear")
     key = b""
     if any(mask.how == "hash" for mask in masks):
         if key_file is None:

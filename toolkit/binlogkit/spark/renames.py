@@ -1,13 +1,16 @@
 """Masks as they follow what DDL did to tables and columns.
 
 ``RENAME``, ``CHANGE`` and ``CREATE TABLE … LIKE`` give a masked column other names; under each of
-them, earlier and later, it is masked.
+them, earlier and later, it is masked. Where statements are missing, a table that comes after them
+may be one with a masked column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import itemgetter
 from typing import TypeAlias
 
 from binlogkit.analyses.point_in_time.boundary import Boundary, boundary_of
@@ -33,8 +36,11 @@ def happened(joined: Joined) -> Iterator[tuple[Happened, TableChange, Boundary]]
             yield one, change, boundary_of(record, change)
 
 
-def follow(masks: Masks, joined: Joined) -> Masks:
-    """Masks under all names that the logs give to their columns.
+def follow(
+    masks: Masks, joined: Joined, landed: Callable[[TableId], bool] = lambda _: True
+) -> Masks:
+    """Masks under all names that the logs give to their columns; ``landed``: the tables that are
+    not taken for another one which statements that are missing renamed.
 
     UsageError: a mask is for no column that the logs know.
     """
@@ -50,7 +56,35 @@ def follow(masks: Masks, joined: Joined) -> Masks:
             own = frozenset(one[2] for one in found if one[:2] == table)
             lacks = any(own.isdisjoint(columns) for columns in lineage.defined.get(table, ()))
             guards.setdefault(table, []).append(Guard(mask.column, own, lacks))
-    return replace(masks, followed=followed, guards=guards)
+    unsure = frozenset(name for name in _unsure(joined) if not landed(name))
+    return replace(masks, followed=followed, guards=guards, unsure=unsure)
+
+
+def _unsure(joined: Joined) -> set[TableId]:
+    """The tables that come first after missing statements of their server, and that no statement
+    creates there."""
+    sources = {position.part: position.source for position in joined.positions}
+    holes = dict[str | None, int]()
+    for part in sorted(joined.broken | joined.damaged):
+        holes.setdefault(sources.get(part), part)
+    if not holes:
+        return set()
+    begun = {position.events: position.part for position in reversed(joined.positions)}
+    events, mentions = sorted(begun), list[tuple[int, int, TableId, TableId | None]]()
+    for one, change, boundary in happened(joined):
+        origin: TableId | None = boundary.name if change.like is None else change.like
+        if boundary.action == "create" and change.like is None and not boundary.conditional:
+            origin = None
+        part = begun[events[bisect_right(events, one.event) - 1]]
+        mentions.append((part, one.pos, boundary.new_name or boundary.name, origin))
+    for name, versions in joined.schemas.items():
+        shown = (joined.shown[id(one)] for one in versions if id(one) in joined.shown)
+        mentions += [(part, pos, name, name) for part, _, pos in shown]
+    found = dict[TableId, bool]()
+    for part, _, name, known in sorted(mentions, key=itemgetter(0, 1)):
+        unknown = part >= holes.get(sources.get(part), part + 1)
+        found[name] = known is not None and found.setdefault(known, unknown)
+    return {name for name, unknown in found.items() if unknown}
 
 
 class _Lineage:

@@ -151,7 +151,7 @@ def land_logs(
                 parts = [*summary.parts, *rest]
                 joined = join(parts)
         terms.check(joined)
-        masks = follow(terms.masks, joined)
+        masks = follow(terms.masks, joined, lambda name: opened(out / folder_of(name)) is not None)
         keep_given(out, mark, new)
         generations = _generations(joined, terms.wanted, masks, out)
         names = {

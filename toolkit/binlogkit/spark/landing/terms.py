@@ -65,7 +65,7 @@ class Terms:
                     "--change-terms (change_terms=True), or land it elsewhere"
                 )
         for column, mask in _columns(before.masks).items():
-            if column not in _columns(now.masks) and column not in self.masks.cleared:
+            if column not in _columns(now.masks) and column.lower() not in self.masks.cleared:
                 raise UsageError(
                     f"{mask} is a mask of this landing: give it again, or {column}=clear, so that "
                     "the column lands as it is"

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from binlogkit.analyses.point_in_time.codes import Flags
 from binlogkit.sources.carriers.urls import is_url
+from binlogkit.spark.masks import UNSURE
 from binlogkit.spark.splits.commits import file_number
 
 #: Why rows wait.
@@ -28,6 +29,10 @@ _WAITS = (
     "them, or an earlier one that has the table's CREATE TABLE, have landed, or with --schema or "
     "--schema-from; or with --suppose definition:db.table, if nothing altered or renamed the table "
     "in logs that are gone"
+)
+_UNSURE = (
+    "They land with --retry, after the logs that are missing before them have landed, or if --mask "
+    "says of this column, too, how it lands: =drop, … (with --change-terms), or =clear"
 )
 _LOST = "They land if it is named again, or with --retry once it is back"
 #: A log: its server, when it was begun, the number in its name.
@@ -64,7 +69,9 @@ class Waiting:
     @property
     def remedy(self) -> str:
         """What makes them land."""
-        return _LOST if self.lost else _WAITS
+        if self.lost:
+            return _LOST
+        return _UNSURE if self.reason.startswith(UNSURE) else _WAITS
 
 
 def stretches(given: Iterable[Waiting], log: LogId) -> Mapping[str, list[Stretch]]:
