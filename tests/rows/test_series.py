@@ -20,7 +20,7 @@ UNSEALED = seeds.logs()["8.0-row-no-checksum/keys/binlog.000001"]
 PLAIN = seeds.logs()["8.0-row-no-gtid/transactions/binlog.000001"]
 UUID = bytes.fromhex("80808080008011ee8080808080808080")
 OTHER = bytes.fromhex("81818181008111ee8181818181818181")
-WRITE_ROWS, GTID = 30, 33
+FORMAT_DESCRIPTION, WRITE_ROWS, GTID = 15, 30, 33
 Place = Callable[[str, bytes], str]
 
 
@@ -189,6 +189,33 @@ def altered(data: bytes) -> bytes:
         return replace(part, body=part.body[:-1] + bytes([part.body[-1] ^ 1]))
 
     return changed(data, change)
+
+
+def of_5_7(data: bytes) -> bytes:
+    """A log as 5.7 writes it: a bit of an image's bitmap of NULLs that is of no column is set."""
+
+    def change(part: framing.Part) -> framing.Part:
+        if part.code == FORMAT_DESCRIPTION:
+            return replace(part, body=part.body.replace(b"8.0.31", b"5.7.22"))
+        if part.code != WRITE_ROWS or part.body[10] > 8:
+            return part
+        nulls = part.body[12] | (0xFF << part.body[10] & 0xFF)  # after the columns that it has
+        return replace(part, body=part.body[:12] + bytes([nulls]) + part.body[13:])
+
+    return changed(data, change)
+
+
+def test_copies_of_servers_of_several_versions(place: Place) -> None:
+    """What differs is of no column, or a value does."""
+    a = place("a/binlog.000001", of_5_7(FIRST))
+    b = place("b/binlog.000001", of_replica(FIRST))
+    assert "copies_differ" not in {one.code for one in bk.verify([a, b]).findings}
+    assert bk.open([a, b]).state("bank.account").determined
+    c = place("c/binlog.000001", of_replica(altered(FIRST)))
+    [found] = [one for one in bk.verify([a, c]).findings if one.code == "copies_differ"]
+    assert found.place.file == c
+    d = place("d/binlog.000001", of_replica(of_5_7(altered(FIRST))))
+    assert "copies_differ" in {one.code for one in bk.verify([place("e/x", FIRST), d]).findings}
 
 
 def test_copies_that_differ_are_a_finding(place: Place) -> None:

@@ -1,27 +1,33 @@
 """Whether copies of a transaction (same GTID) are the same.
 
 Row images, statement texts and their variables are compared. Positions, times, checksums, table ids
-and the distribution of rows over events are not: each server writes them anew.
+and the distribution of rows over events are not: each server writes them anew. Nor are, between
+servers of several versions, the bits of a bitmap of NULLs that are of no column: up to 5.7 a server
+sets them, from 8.0 on it does not (5.7.22, 8.0.31).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
+from binlogkit._kernel.codecs import decoder_for
 from binlogkit.constants import EventType
 from binlogkit.errors import DamageError, InputError
+from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.query import ExecuteLoadQuery, Query
 from binlogkit.events.reader import EventParser
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.gtid_ledger import GtidLedger, by_origin
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading
+from binlogkit.rows.schema import TableSchema, cell_spec
 from binlogkit.rows.soundness.finding import Finding, Place, finding
 from binlogkit.rows.window import LOOK, ROWS_EVENTS, Stretch, Window
 from binlogkit.sources.carriers import Carrier
@@ -46,33 +52,71 @@ def differing(
     if not copied:
         return
     carriers = [carrier for carrier in logs if carrier.name in files]
-    reading = Reading(carriers, replace(options, on_damage="report", duplicates="keep"))
+    options = replace(options, on_damage="report", duplicates="keep")
     copies = _Copies(copied)
+    found = list(copies.read(carriers, options))
+    if found and len(copies.versions) > 1:
+        gtids = GtidSet.of(one.place.gtid for one, _ in found if one.place.gtid)
+        found = list(_Copies(GtidLedger(gtids), padded=True).read(carriers, options))
+    yield from found
+
+
+def unpadded(rows: RowsEvent, schema: TableSchema | None) -> bytes:
+    """Row images as stored, but for the bits of no column, which are 0; those of differences of
+    documents, and what cannot be read, as they are."""
+    if schema is None:
+        return rows.data
+    present = [
+        [column for column in schema.columns if bits[column.index // 8] >> (column.index % 8) & 1]
+        for bits in (rows.before_columns, rows.after_columns)
+        if bits is not None and rows.column_count == len(schema.columns) and not rows.partial
+    ]
+    decoders = {column.index: decoder_for(cell_spec(column)) for one in present for column in one}
+    data, at = bytearray(rows.data), 0
     try:
-        for window in reading.windows():
-            yield from copies.feed(window)
-    except (DamageError, InputError):
-        pass  # the first reading already reported it
-    yield from copies.end()
+        while any(present) and at < len(data):
+            for columns in present:
+                width = -(-len(columns) // 8)
+                nulls = int.from_bytes(data[at : at + width], "little")
+                own = nulls & ((1 << len(columns)) - 1)
+                data[at : at + width] = own.to_bytes(width, "little")
+                at += width
+                for i, column in enumerate(columns):
+                    if not own >> i & 1:
+                        _, at = decoders[column.index](memoryview(data), at, len(data))
+    except ValueError:
+        return rows.data
+    return bytes(data)
 
 
 class _Copies:
-    """Takes the windows of logs; keeps a digest of the first copy of each transaction."""
+    """Takes the windows of logs; keeps a digest of the first copy of each transaction.
 
-    def __init__(self, copied: GtidLedger) -> None:
-        self._copied = copied
+    ``padded``: bits of no column may differ; ``versions``: of the servers that wrote the logs.
+    """
+
+    def __init__(self, copied: GtidLedger, *, padded: bool = False) -> None:
+        self.versions = set[str]()
+        self._copied, self._padded = copied, padded
         self._known: dict[str, tuple[bytes, str, int]] = {}
         self._digest = blake2b(digest_size=8)
         self._open: tuple[int, str, Place] | None = None  # the transaction being read
         self._same = b""  # the column layouts of earlier rows
         self._tables: set[str] = set()
 
-    def feed(self, window: Window) -> Iterator[Differing]:
-        """Take the next window."""
+    def read(self, logs: Sequence[Carrier], options: ReadOptions) -> Iterator[Differing]:
+        """The findings of logs."""
+        with suppress(DamageError, InputError):  # the first reading already reported it
+            for window in Reading(logs, options).windows():
+                yield from self._feed(window)
+        yield from self._end()
+
+    def _feed(self, window: Window) -> Iterator[Differing]:
         stretch = window.stretch
         gtids = self._gtids(window)
         if stretch is None or not gtids:
             return
+        self.versions.add(window.context.server_version)
         entries = stretch.entries
         looked = {item.i: item for item in window.looked}
         content = _CONTENT[entries["type"]] | (entries["notes"] & LOOK > 0)
@@ -80,7 +124,7 @@ class _Copies:
         for i in np.flatnonzero(content).tolist():
             number = int(entries["tx"][i])
             if self._open is None or self._open[0] != number:
-                yield from self.end()
+                yield from self._end()
                 at = window.transactions["pos"][number - int(window.transactions["number"][0])]
                 file = window.carrier.name
                 self._open = number, gtids[number], Place(file, int(at), gtid=gtids[number])
@@ -121,14 +165,14 @@ class _Copies:
                 if kind != self._same:
                     self._take(kind)
                     self._same = kind
-                self._digest.update(rows.data)
+                self._digest.update(unpadded(rows, schema) if self._padded else rows.data)
 
     def _take(self, data: bytes) -> None:
         self._same = b""
         self._digest.update(b"\0%d\0" % len(data))
         self._digest.update(data)
 
-    def end(self) -> Iterator[Differing]:
+    def _end(self) -> Iterator[Differing]:
         """End the current transaction."""
         if self._open is None:
             return
