@@ -95,7 +95,7 @@ class SeriesLedger:
             for found in _order(files, keeps=self.keeps):
                 ordered = ordered and found.code != "file_order"
                 yield found
-            for joint in joints(files):
+            for joint in joints(files, self.seen):
                 yield from joint.findings
         yield from self._between_series()
         yield from self._alike()
@@ -133,13 +133,14 @@ class SeriesLedger:
     def joints(self) -> Iterator[Joint]:
         """All pairs of files that follow each other."""
         for files in self._files.values():
-            yield from joints(files)
+            yield from joints(files, self.seen)
 
 
-def joints(files: Sequence[FileFacts]) -> Iterator[Joint]:
-    """The pairs of one series in the order of their numbers, repeated files left out."""
+def joints(files: Sequence[FileFacts], seen: GtidLedger) -> Iterator[Joint]:
+    """The pairs of one series in the order of their numbers, repeated files left out; ``seen``: the
+    GTIDs in any series."""
     for before, after in pairwise(_sorted(_distinct(files))):
-        yield Joint(before, after, tuple(_between(before, after)))
+        yield Joint(before, after, tuple(_between(before, after, seen)))
 
 
 def _held(files: Sequence[FileFacts]) -> GtidSet:
@@ -184,9 +185,10 @@ def _order(files: list[FileFacts], *, keeps: bool) -> Iterator[Finding]:
             return
 
 
-def _between(before: FileFacts, after: FileFacts) -> Iterator[Finding]:
+def _between(before: FileFacts, after: FileFacts, seen: GtidLedger) -> Iterator[Finding]:
     at = Place(after.name)
-    missing, gap = list(_numbers(before, after, at)), list(_gtids(before, after, at))
+    gap = list(_gtids(before, after, at, seen))
+    missing = list(_numbers(before, after, at, elsewhere=not gap and _elsewhere(before, after)))
     yield from (*missing, *gap)
     if not missing:
         yield from _name(before, after, at, proved=_proved(before, after) and not gap)
@@ -195,7 +197,17 @@ def _between(before: FileFacts, after: FileFacts) -> Iterator[Finding]:
         yield finding("server_changed", at, text)
 
 
-def _numbers(before: FileFacts, after: FileFacts, at: Place) -> Iterator[Finding]:
+def _elsewhere(before: FileFacts, after: FileFacts) -> bool:
+    """Whether what files between two hold is in other series, if there is no gap in GTIDs."""
+    known = GtidLedger(before.follows)
+    known.add_set(before.gtids.to_set())
+    missing = (after.previous or GtidSet()).subtract(known.to_set())
+    return bool(missing) and not before.anonymous and not after.anonymous
+
+
+def _numbers(
+    before: FileFacts, after: FileFacts, at: Place, *, elsewhere: bool
+) -> Iterator[Finding]:
     _, stem, first = split_name(before.name)
     _, _, last = split_name(after.name)
     if first is None or last is None or last <= first + 1:
@@ -203,7 +215,10 @@ def _numbers(before: FileFacts, after: FileFacts, at: Place) -> Iterator[Finding
     missing = f"{stem}.{first + 1:06}"
     if last > first + 2:
         missing += f" to {stem}.{last - 1:06}"
-    yield finding("file_missing", at, f"{missing} before it: not among the files")
+    grade, text = None, f"{missing} before it: not among the files"
+    if elsewhere:
+        grade, text = Grade.NOTE, f"{text}, whose transactions others have"
+    yield finding("file_missing", at, text, grade=grade)
 
 
 def _proved(before: FileFacts, after: FileFacts) -> bool:
@@ -211,7 +226,7 @@ def _proved(before: FileFacts, after: FileFacts) -> bool:
     return bool(before.previous is not None and after.previous and before.gtids.to_set())
 
 
-def _gtids(before: FileFacts, after: FileFacts, at: Place) -> Iterator[Finding]:
+def _gtids(before: FileFacts, after: FileFacts, at: Place, seen: GtidLedger) -> Iterator[Finding]:
     if before.previous is None or after.previous is None:
         return
     grade = Grade.NOTE if after.relay else None
@@ -219,6 +234,7 @@ def _gtids(before: FileFacts, after: FileFacts, at: Place) -> Iterator[Finding]:
     both.add_set(before.gtids.to_set())
     known = both.to_set()
     missing, forgotten = after.previous.subtract(known), known.subtract(after.previous)
+    missing = missing.subtract(seen.common(missing))  # another server's logs have the rest
     if missing:
         reason = f" (some of them may be in damaged ranges of {before.name})"
         text = f"neither in {before.name} nor before it: {missing}"

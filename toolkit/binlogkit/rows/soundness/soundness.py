@@ -119,8 +119,8 @@ class Soundness:
         """Files before which others were, none of which is here."""
         later = {id(joint.after) for joint in self._ledger.joints()}
         for file in self.files:
-            if id(file) not in later and not file.relay and file.follows:
-                text = f"executed before it: {file.follows}"
+            if id(file) not in later and not file.relay and file.previous:
+                text = f"executed before it: {file.previous}"
                 yield finding("begins_later", Place(file.name), text)
 
     def _next(self, carrier: Carrier) -> None:
