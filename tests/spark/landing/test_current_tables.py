@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
+from tests.analyses.verify.conftest import joined, of_server, pieces_of
 from tests.spark.landing.currents import check, growing, ident, tables_at_every_mark
 from tests.spark.landing.landings import land
 from tests.spark.landing.steps import at_step
@@ -96,6 +98,31 @@ def test_two_servers_with_a_table_of_one_name_are_not_mixed(tmp_path: Path) -> N
         land(log, tmp_path, name=name)
     [told] = keep_current(tmp_path, ["shop.orders"])
     assert told.how == "refused" and "several servers (a, b)" in told.reason
+
+
+def test_a_server_that_no_gtid_joins_is_not_mixed_with_the_first(tmp_path: Path) -> None:
+    """Its changes are like those that follow in the first one's logs."""
+    pieces = pieces_of(golden.case("8.0-row-full-metadata", "transactions").binlogs[0].read_bytes())
+    starts = [i for i, piece in enumerate(pieces) if piece.type == "GTID_LOG_EVENT"]
+    maps = (
+        [a, b] for a, b in pairwise([*starts, len(pieces)])
+        if any(b"note" in one.data for one in pieces[a:b] if one.type == "TABLE_MAP_EVENT")
+    )  # fmt: skip
+    *_, (last, end) = maps
+    log, other = tmp_path / "binlog.000001", tmp_path / "other.000007"
+    log.write_bytes(joined(pieces[:last]))
+    own = pieces_of(of_server(joined([*pieces[:2], *pieces[last:end]]), 99))
+    own[2].data[45:61] = (0).to_bytes(8, "little") + (1).to_bytes(8, "little")
+    sid = bytes(own[2].data[20:36])
+    for piece in own:
+        piece.data = piece.data.replace(sid, sid[::-1])
+    other.write_bytes(joined(own))
+    land(log, tmp_path / "out")
+    [kept] = keep_current(tmp_path / "out", ["bank.note"])
+    assert kept.how == "replayed" and kept.determined
+    land([log, other], tmp_path / "out")
+    [kept] = keep_current(tmp_path / "out", ["bank.note"])
+    assert kept.how == "refused" and "several servers" in kept.reason
 
 
 def test_keys_that_the_library_misses_are_merged(tmp_path: Path) -> None:

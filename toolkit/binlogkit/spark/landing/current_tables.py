@@ -393,7 +393,7 @@ class _New:
         if findings - HARMLESS or self.gaps or not self._expected:
             return False
         ordinary = self._in_order() and not self._numbered() and not self._struck
-        return ordinary and self._all_committed()
+        return ordinary and self._of_one_history() and self._all_committed()
 
     def _in_order(self) -> bool:
         """Whether all of it comes after what was there before."""
@@ -401,6 +401,13 @@ class _New:
         old = [i for i, span in own if span.batch <= self._last]
         new = [i for i, span in own if span.batch > self._last]
         return not old or not new or min(new) >= max(old)
+
+    def _of_one_history(self) -> bool:
+        """Whether its servers, if there are several, replicate from each other."""
+        joined = self._ledger.joined
+        own = {i for i, spans in self.spans if any(s.source in self._sources for s in spans)}
+        names = {one.source for one in joined.positions if one.part in own and one.source}
+        return len(names) < 2 or joined.series.joined(names)
 
     def _numbered(self) -> bool:
         """Whether an ALTER TABLE gave its rows a key that is in no log."""
