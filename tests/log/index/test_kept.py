@@ -30,6 +30,7 @@ from binlogkit.spark.splits.kinds import KINDS
 from binlogkit.spark.splits.plan import Split, make_plan
 from binlogkit_fixtures import golden
 from tests.answers.binlogkit_answers.inputs import Input, committed
+from tests.waiting import until
 
 TWO_FILES = golden.case("8.0-row-full", "transactions")
 INPUTS = committed()
@@ -145,6 +146,25 @@ def test_damaged_logs_are_kept_and_named_each_time(logs: Path, tmp_path: Path) -
     parts = list(Index(tmp_path / "index").parts(carriers))
     assert [bool(part.damages) for part in parts] == [True, False]
     assert parts[0].damages[0].offset <= len(data) // 2
+
+
+def test_a_damaged_log_that_was_mended_is_read_again(logs: Path, tmp_path: Path) -> None:
+    """Though it is as long as before, and its ends are the same."""
+    log = logs / "binlog.000001"
+    whole = log.read_bytes()
+    middle = len(whole) // 2
+    log.write_bytes(whole[:middle] + bytes(4) + whole[middle + 4 :])
+    index, opened = Index(tmp_path / "index"), bk.open(log)
+    assert index.update(opened.carriers).damaged
+    assert index.update(opened.carriers).read == 0
+
+    def mends() -> bool:
+        log.write_bytes(whole)
+        return index.update(opened.carriers).read == 1
+
+    until(mends, "its time of change is after that of its reading")
+    assert not index.update(opened.carriers).damaged
+    assert Index(tmp_path / "index").update(opened.carriers).read == 0
 
 
 def test_what_is_no_log_file_is_not_kept(logs: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from binlogkit.log.index.batches import BATCH_BYTES, Batches, BatchFolder, those
 from binlogkit.log.index.definitions import Bodies
 from binlogkit.log.index.later import LaterBatches, LaterLedger
 from binlogkit.log.index.part import Part, parts_of
-from binlogkit.log.index.stamps import Stamp, known_ones, place_of, stamp_or_none
+from binlogkit.log.index.stamps import Stamp, changed_at, known_ones, place_of, stamp_or_none
 from binlogkit.log.index.stored import (
     NO_FORMAT,
     VALUES,
@@ -67,12 +67,28 @@ class Index(BatchFolder):
     def __init__(self, folder: str | Path, *, queries: bool = True) -> None:
         super().__init__(Path(folder))
         self._queries = queries
+        self._damaged: tuple[set[str], dict[str, int]] = set(), {}  # of which batches
 
     # ---- what is known ------------------------------------------------------------------------
 
     def _runs(self, stamps: Sequence[Stamp | None]) -> list[tuple[int, int, str]]:
         """Logs with these stamps in runs, each with its part; see :func:`known_ones`."""
-        return known_ones(stamps, {tuple(own): part for part, own in self.stamps.items()})
+        mended = self._mended()
+        known = {tuple(own): part for part, own in self.stamps.items() if part not in mended}
+        return known_ones(stamps, known)
+
+    def _mended(self) -> set[str]:
+        """The parts with damage of which a file has changed since, whatever its stamp says."""
+        if self._damaged[0] != self.known.keys():
+            parts = {*self.table("damages", columns=["part"])["part"].to_pylist()}
+            logs = self.table("logs", columns=["part", "read_at"]) if parts else pa.table({})
+            read = {one["part"]: one["read_at"] for one in logs.to_pylist()}
+            self._damaged = {*self.known}, {part: read[part] for part in parts}
+        stamps = self.stamps if self._damaged[1] else {}
+        return {
+            part for part, read_at in self._damaged[1].items()
+            if any(changed_at(one.place) > read_at for one in stamps[part])
+        }  # fmt: skip
 
     def unknown(self, carriers: Sequence[Carrier]) -> list[Carrier]:
         """The logs that are not known in their present state."""

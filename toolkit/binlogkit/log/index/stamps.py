@@ -80,6 +80,14 @@ def absolute(place: str) -> str:
 _normal = lru_cache(1 << 16)(os.path.abspath)  # of what does not depend on the working directory
 
 
+def changed_at(place: str) -> int:
+    """When a file was last changed, in microseconds since 1970; 0 where that is not known."""
+    try:
+        return os.stat(place).st_ctime_ns // 1000  # noqa: PTH116  many thousands
+    except OSError:
+        return 0
+
+
 def stamp_or_none(carrier: Carrier) -> Stamp | None:
     """The stamp of a log; None if it cannot be opened."""
     try:

@@ -298,15 +298,12 @@ def _check_replaced(fresh: Iterable[Carrier], out: LandingPath) -> None:
         head, known = part_of([up_to(carrier, _HEAD)]).head, heads[key]
         if known not in begun or head is None:
             continue
-        why = "has landed (RESET MASTER?)"
+        why = "is another log than the one of this name that has landed (RESET MASTER?)"
         if (head.server_id, head.begun) == known:
             if key not in damaged or landed.of(part_of([carrier], counting=True)):
                 continue
-            why = "landed as far as it could be read: it was damaged, or is now"
-        raise InputError(
-            carrier.name,
-            f"is another log than the one of this name that {why}: land it in another folder",
-        )
+            why = "has other transactions than when it landed: it was damaged then, or is now"
+        raise InputError(carrier.name, f"{why}; land it in another folder")
 
 
 def _absolute(carrier: Carrier) -> Carrier:
