@@ -20,6 +20,7 @@ from binlogkit.log.index import Joined
 from binlogkit.rows.filters import written_table_name
 from binlogkit.spark.landing import landing
 from binlogkit.spark.landing.landing_path import Folder
+from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.reading import landed as landed_table
 from binlogkit.spark.landing.reading import read
 from binlogkit.spark.landing.restoring import Landing
@@ -322,6 +323,28 @@ def test_a_commit_of_which_two_servers_logs_have_copies_counts_once(
         mine = landing.state(table, at=(str(own), last["end_pos"]))
         theirs = original.state(table, at=(str(first), last["end_pos"]))
         values = ([one["values"] for one in state.records()] for state in (mine, theirs))
+        assert next(values) == next(values), table
+
+
+def test_rows_from_a_copy_of_what_is_inside_an_earlier_log(tmp_path: Path) -> None:
+    """``_sequence``, which is by the logs, does not order these."""
+    logs = golden.case("8.0-row-full-metadata", "transactions").binlogs
+    first, second = (pieces_of(log.read_bytes()) for log in logs)
+    whole, copy = tmp_path / "whole.000001", tmp_path / "copy.000001"
+    whole.write_bytes(joined([*first[:-1], *second[2:]]))
+    copy.write_bytes(of_server(joined(second), 99))
+    land([copy], tmp_path / "out", name="s")
+    land([whole, copy], tmp_path / "out", name="s")
+    assert not Ledger(Folder(tmp_path / "out")).in_sequence
+    land([whole], tmp_path / "other")
+    land([whole, copy], tmp_path / "other")
+    assert Ledger(Folder(tmp_path / "other")).in_sequence
+    mine, theirs = Landing(tmp_path / "out"), bk.open(whole)
+    for table in mine.tables():
+        values = (
+            [one["values"] for one in state.records()]
+            for state in (mine.state(table), theirs.state(table))
+        )
         assert next(values) == next(values), table
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from binlogkit.events.gtid_set import GtidSet
+from binlogkit.log.index.later import columns_of
 from binlogkit.log.index.part import Part
 from binlogkit.rows.gtid_ledger import GtidLedger
 
@@ -39,11 +41,12 @@ def replicated_order(
         if len(group) == 1:
             continue
         every = sorted(i for places in group for i in places)
-        ends = {i: _executed(parts[i]) for i in every}
+        before = {i: one for places in group for i, one in _before(parts, places, every)}
+        ends = {i: _union(before[i], parts[i].gtids) for i in every}
         queues, had = sorted(map(deque, group)), GtidLedger()
         for place in every:
-            firsts, before = [queue[0] for queue in queues], had.to_set()
-            joining = [i for i in firsts if not parts[i].previous.subtract(before)] or firsts
+            firsts, known = [queue[0] for queue in queues], had.to_set()
+            joining = [i for i in firsts if not before[i].subtract(known)] or firsts
             may = [i for i in joining if not any(_ended(ends[j], ends[i]) for j in joining)]
             same = [i for i in may if ends[i] == ends[may[0]]]
             following = min(same, key=lambda i: first(parts[i]))
@@ -53,11 +56,46 @@ def replicated_order(
     return found
 
 
+def follows(part: Part, others: Iterable[Part]) -> GtidSet:
+    """The GTIDs before a log, also those that another one has before the first transaction of both:
+    a server that was made from a dump may have nothing of what came before in its logs."""
+    gtid = next(_gtids(part), None)
+    for other in others:
+        if gtid is not None and gtid in other.gtids and other is not part:
+            earlier = GtidSet.of(filter(None, takewhile(gtid.__ne__, _gtids(other))))
+            return _union(part.previous, _union(other.previous, earlier).subtract(part.gtids))
+    return part.previous
+
+
+def _before(
+    parts: Sequence[Part], places: Sequence[int], every: Iterable[int]
+) -> Iterator[tuple[int, GtidSet]]:
+    """What each of a server's parts follows; ``every``: the places of all servers' parts."""
+    others, known = [parts[i] for i in every if i not in {*places}], GtidSet()
+    for place in places:
+        before = parts[place].previous
+        if not known or known.subtract(before):  # it is not known to go on after the last one
+            before = _union(before, follows(parts[place], others))
+        before = _union(before, known)
+        yield place, before
+        known = _union(before, parts[place].gtids)
+
+
+def _gtids(part: Part) -> Iterator[str | None]:
+    """Those of a log's transactions, in order."""
+    if part.ledger:
+        yield from columns_of(part.ledger, "transactions", ("gtid",))["gtid"].to_pylist()
+
+
+def _union(one: GtidSet, other: GtidSet) -> GtidSet:
+    found = GtidLedger(one)
+    found.add_set(other)
+    return found.to_set()
+
+
 def _executed(part: Part) -> GtidSet:
     """The GTIDs in a log and before it."""
-    found = GtidLedger(part.gtids)
-    found.add_set(part.previous)
-    return found.to_set()
+    return _union(part.gtids, part.previous)
 
 
 def _ended(one: GtidSet, other: GtidSet) -> bool:

@@ -102,8 +102,8 @@ def _as_was(now: Now, name: TableId, known: Mapping[str, Any]) -> AsWas:
         ):
             return AsWas(None, b"", str(gap))
     own_logs = [(span.begun, file_number(span.file)) for span in _spans_of(now, name)]
-    if own_logs != sorted(own_logs):
-        reason = "a server took over that went on in an earlier log: _sequence does not order them"
+    if own_logs != sorted(own_logs) or not ledger.in_sequence:
+        reason = "several servers' logs have what landed: _sequence does not order them"
         return AsWas(None, b"", reason)
     found = _since(now, name, key, last)
     gone = expired.since(ledger.expired, names)

@@ -24,6 +24,7 @@ from binlogkit.errors import InputError, UsageError
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.frames.arrays import one_array
 from binlogkit.log.index import Index, Joined, Part
+from binlogkit.log.index.joined import Position
 from binlogkit.log.index.later import columns_of
 from binlogkit.log.index.transactions import Concerned, joined_changes, narrow_transactions
 from binlogkit.log.states.history import History, Merged, TableFacts
@@ -472,20 +473,35 @@ class Ledger(Source):
     def _copies(self) -> Integers:
         """Copies of transactions that landed, though a log that stands before has them, too; see
         :class:`Numbering`."""
-        found, landed = list[tuple[int, ...]](), Landed(self._spans)
-        for position in self.joined.positions:
-            if position.seen is None:
-                continue
-            part, own = self.parts[position.part], GtidLedger()
-            for span in landed.of(part):
-                own.add_set(GtidSet.parse(span.gtids))
-            own.add_set(_xa_in(part))  # another log's span has it, if that commits it
-            wanted = own.common(position.seen)
+        found = list[tuple[int, ...]]()
+        for position, gtids in self._seen_again:
+            part, own = self.parts[position.part], GtidLedger(gtids)
+            # Another log's span has an XA transaction, if that commits it.
+            own.add_set(_xa_in(part).intersect(position.seen or GtidSet()))
+            wanted = own.to_set()
             first = self._places_of(wanted, position.part) if wanted else {}
             for gtid, file, pos, end in _places_in(part) if first else ():
                 if gtid in first:
                     found.append((self.numbers[file], pos, end, *first[gtid][:2]))
         return np.array(found, np.int64).reshape(-1, 5)
+
+    @property
+    def _seen_again(self) -> Iterator[tuple[Position, GtidSet]]:
+        """The logs with transactions that logs before them have, and which of these landed."""
+        landed = Landed(self._spans)
+        for position in self.joined.positions:
+            if position.seen is not None:
+                own = GtidLedger()
+                for span in landed.of(self.parts[position.part]):
+                    own.add_set(GtidSet.parse(span.gtids))
+                yield position, own.common(position.seen)
+
+    @property
+    def in_sequence(self) -> bool:
+        """Whether ``_sequence`` orders what landed: not if it came from logs that only have copies
+        of it, and whose other transactions may be later."""
+        again = ((self.parts[one.part], gtids) for one, gtids in self._seen_again)
+        return not any(gtids and gtids.subtract(_xa_in(part)) for part, gtids in again)
 
     def copied(self, file: str) -> pa.Table | None:
         """See :class:`Logs`."""

@@ -21,6 +21,7 @@ from binlogkit.log import open_log
 from binlogkit.log.index import Index, Part, parts_of
 from binlogkit.log.index.extent import extent_of
 from binlogkit.log.index.part import SEGMENT
+from binlogkit.log.index.replication import follows
 from binlogkit.log.index.stamps import Stamp, stamp_or_none
 from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.rows.options import ReadOptions
@@ -390,9 +391,17 @@ class _Joining:
         wait itself."""
         if name not in self.unread:
             return False
-        missing = self._firsts[name].previous.subtract(self._held.to_set())
+        missing = self._follows(name).subtract(self._held.to_set())
         others = (one for one in self._found if one != name and one not in waiting)
         return bool(missing) and any(missing.intersect(self._brings(one)) for one in others)
+
+    def _follows(self, name: str) -> GtidSet:
+        """What comes before a series; where its first log says nothing, as others have it."""
+        part = self._firsts[name]
+        if part.head is None or part.head.previous:
+            return part.previous
+        others = (logs for other, logs in self._found.items() if other != name)
+        return follows(part, chain.from_iterable(map(self._follower.parts, others)))
 
     def take(self, name: str, part: Part, at: Reached) -> None:
         """Note what of a series has been read."""
