@@ -6,7 +6,7 @@ Spark is not in here.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
@@ -19,7 +19,7 @@ from binlogkit.log.index import Joined, Part
 from binlogkit.log.index.joined import Position
 from binlogkit.rows.prepared import Decision
 from binlogkit.rows.transactions import Outcome
-from binlogkit.spark.splits.commits import Commit, Deciding
+from binlogkit.spark.splits.commits import Deciding
 from binlogkit.spark.splits.outcomes import Moved, PartOutcomes
 from binlogkit.spark.splits.plan import Split
 
@@ -113,13 +113,12 @@ class Ranges:
     ) -> Moved | None:
         """The first in the ranges of an XA transaction's commits, of which logs of other servers
         have copies; None if one of them was read before."""
-        if any(map(self._was_read, commits)):
-            return None
         within = (
             one for one in commits
             if one.part in ranges and one.number in range(*ranges[one.part])
         )  # fmt: skip
-        return next(within, None)
+        found = next(within, None)
+        return None if found is None or any(map(self._was_read, commits)) else found
 
     def _was_read(self, _: Moved) -> bool:
         """Whether a commit was read in an earlier range."""
@@ -162,8 +161,10 @@ class Ranges:
         """The part of a transaction."""
         return next(i for i in self._positions if self._base(i) <= number < self._end(i))
 
-    def _skipped(self, i: int, _: Mapping[int, tuple[int, int]]) -> GtidSet | None:
-        """The GTIDs of a log's transactions that do not count in ranges."""
+    def _skipped(
+        self, i: int, _: Mapping[int, tuple[int, int]], __: Mapping[int, Moved]
+    ) -> GtidSet | None:
+        """The GTIDs of a log's transactions that do not count in ranges, which commit some."""
         return self._seen(i)
 
     def _segments(self, i: int, seen: GtidSet | None) -> Iterator[tuple[Position, Position | None]]:
@@ -182,14 +183,24 @@ class Ranges:
 
     def _changes_of(self, i: int, ranges: Mapping[int, tuple[int, int]]) -> Iterator[Split]:
         part, base = self._parts[i], self._base(i)
+        if i not in ranges and part.extent.plain:
+            return
         end = base + part.transactions
-        first, stop = (base + n for n in ranges.get(i, (0, 0)))
-        seen = self._skipped(i, ranges)
+        own = range(*(base + n for n in ranges.get(i, (0, 0))))
+        decided = self._outcomes.moved(i, base, range(base, end))
+        committed = {n: self._committed(commits, ranges) for n, commits in decided.items()}
+        now = {n: one for n, one in committed.items() if one is not None}
+        for number in (n for n in decided if n in own and n not in now):
+            if (one := self._came_first(decided[number])) is not None:
+                now[number] = one
+        if not len(own) and not now:
+            return
+        seen = self._skipped(i, ranges, now)
         for position, following in self._segments(i, seen):
             numbers = range(
                 position.transactions, end if following is None else following.transactions
             )
-            deciding = self._deciding(i, base, numbers, range(first, stop), ranges)
+            deciding = self._deciding(i, base, numbers, own, decided.keys(), now)
             if deciding is not None:
                 ends = self._stop(i, ranges) if following is None else following.segment.pos
                 yield self._split(i, position, seen, ends, deciding)
@@ -205,22 +216,17 @@ class Ranges:
         return end if part.damages or part.stop is None else min(end, part.stop)
 
     def _deciding(
-        self, i: int, base: int, numbers: range, span: range, ranges: Mapping[int, tuple[int, int]]
-    ) -> Deciding | None:
-        """The outcomes that a split needs; None if nothing of it is in a range."""
+        self, i: int, base: int, numbers: range, wanted: range, decided: Collection[int],
+        now: Mapping[int, Moved],
+    ) -> Deciding | None:  # fmt: skip
+        """The outcomes that a split needs, of transactions ``numbers``; None if nothing of it is
+        wanted."""
         head = self._parts[i].head
-        own = range(max(span.start, numbers.start), min(span.stop, numbers.stop))
-        decided = self._outcomes.moved(i, base, numbers)
-        now = dict[int, Commit]()
-        for number, commits in decided.items():
-            one = self._committed(commits, ranges)
-            if one is None and number in own:
-                one = self._came_first(commits)
-            if one is not None:
-                now[number] = one.commit
-        if not now and not len(own):
+        own = range(max(wanted.start, numbers.start), min(wanted.stop, numbers.stop))
+        commits = {number: one.commit for number, one in now.items() if number in numbers}
+        if not commits and not len(own):
             return None
-        left = self._outcomes.left(i, base, own) | decided.keys()
+        left = self._outcomes.left(i, base, own).union(n for n in decided if n in numbers)
         bounds = (own.start, own.stop) if len(own) else (0, 0)
         begun, server = (head.begun, head.server_id) if head else (0, 0)
-        return Deciding(begun, server, left - now.keys(), now, *bounds)
+        return Deciding(begun, server, left - commits.keys(), commits, *bounds)

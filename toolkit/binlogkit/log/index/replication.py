@@ -59,9 +59,11 @@ def replicated_order(
 def follows(part: Part, others: Iterable[Part]) -> GtidSet:
     """The GTIDs before a log, also those that another one has before the first transaction of both:
     a server that was made from a dump may have nothing of what came before in its logs."""
-    gtid = next(_gtids(part), None)
+    gtid = next(filter(None, _gtids(part)), None)
+    if gtid is None:
+        return part.previous
     for other in others:
-        if gtid is not None and gtid in other.gtids and other is not part:
+        if gtid in other.gtids and other is not part:
             earlier = GtidSet.of(filter(None, takewhile(gtid.__ne__, _gtids(other))))
             return _union(part.previous, _union(other.previous, earlier).subtract(part.gtids))
     return part.previous

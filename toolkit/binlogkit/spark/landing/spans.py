@@ -206,6 +206,7 @@ class Spans(Ranges):
             if part.head is not None:
                 self._by_head.setdefault((part.head.server_id, part.head.begun), []).append(i)
         self._claimed: Mapping[int, GtidSet] = {}
+        self._landed_of = dict[int, list[Span]]()
 
     def fresh(self) -> Iterator[Span]:
         """Ended transactions that have not landed: a span for each log, without a batch number."""
@@ -249,8 +250,9 @@ class Spans(Ranges):
 
     def _was_read(self, one: Moved) -> bool:
         """Whether a commit has landed."""
-        spans = self._landed.of(self._parts[one.part])
-        return any(span.first <= one.number < span.end for span in spans)
+        if one.part not in self._landed_of:
+            self._landed_of[one.part] = self._landed.of(self._parts[one.part])
+        return any(span.first <= one.number < span.end for span in self._landed_of[one.part])
 
     def _came_first(self, commits: Sequence[Moved]) -> Moved | None:
         """The commit that has landed; what it commits was prepared in a log that comes late."""
@@ -313,19 +315,17 @@ class Spans(Ranges):
         self._claimed = {i: own.to_set() for i, own in claimed.items()}
         return self.changelog(ranges, {self._part_of(span) for span in again} or None)
 
-    def _skipped(self, i: int, ranges: Mapping[int, tuple[int, int]]) -> GtidSet | None:
+    def _skipped(
+        self, i: int, ranges: Mapping[int, tuple[int, int]], now: Mapping[int, Moved]
+    ) -> GtidSet | None:
         """All of a log but what the spans of a batch say, whatever other logs are known by now."""
-        part, base = self._parts[i], self._base(i)
         landing, claimed = GtidLedger(), GtidLedger(self._claimed.get(i, GtidSet()))
         if i in ranges:
             landing.add_set(self._landing(i, *ranges[i]))
-        for number, commits in self._outcomes.moved(i, base, range(base, self._end(i))).items():
-            one = self._committed(commits, ranges)
-            if one is not None:
-                gtids = part.ledger["transactions"]["gtid"].slice(number - base, 1).to_pylist()
-                own = GtidSet.of(filter(None, gtids))
-                landing.add_set(own)
-                claimed.add_set(own.intersect(self._claimed[one.part]))
+        for number, one in now.items():
+            own = self._gtids_of(i, [number])
+            landing.add_set(own)
+            claimed.add_set(own.intersect(self._claimed.get(one.part, GtidSet())))
         skipped = GtidLedger(landing.to_set().subtract(claimed.to_set()))
         skipped.add_set(self._copies(i))
         return skipped.to_set() or None

@@ -363,7 +363,7 @@ class _Joining:
     ) -> None:
         self._follower, self._found = follower, found
         self.unread = found.keys() - start.series.keys()
-        self._held = GtidLedger()
+        self._held, self._brought = GtidLedger(), dict[str, GtidSet]()
         if not self.unread or len(found.keys() | start.series.keys()) < 2:
             self.unread = set()
             return
@@ -400,7 +400,10 @@ class _Joining:
         part = self._firsts[name]
         if part.head is None or part.head.previous:
             return part.previous
-        others = (logs for other, logs in self._found.items() if other != name)
+        others = (
+            logs for other, logs in self._found.items()
+            if other != name and part.gtids.intersect(self._brings(other))
+        )  # fmt: skip
         return follows(part, chain.from_iterable(map(self._follower.parts, others)))
 
     def take(self, name: str, part: Part, at: Reached) -> None:
@@ -415,11 +418,13 @@ class _Joining:
 
     def _brings(self, name: str) -> GtidSet:
         """What is to be read in a series, or was."""
-        logs = self._found[name]
-        last, first = next(self._follower.parts(logs[-1:])), self._follower.first(logs)
-        found = GtidLedger(last.gtids)
-        found.add_set(last.previous)
-        return found.to_set().subtract(first.previous)
+        if name not in self._brought:
+            logs = self._found[name]
+            last, first = next(self._follower.parts(logs[-1:])), self._follower.first(logs)
+            found = GtidLedger(last.gtids)
+            found.add_set(last.previous)
+            self._brought[name] = found.to_set().subtract(first.previous)
+        return self._brought[name]
 
 
 class _Walk:
