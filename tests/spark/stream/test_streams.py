@@ -276,6 +276,29 @@ def test_logs_that_begin_later_wait_for_those_before(
     assert len(rows) == len(batch_of(source, records="rows")[0])
 
 
+@pytest.mark.parametrize("first", ["source", "replica"])
+def test_a_replica_s_logs_named_beside_bring_nothing_again(first: str, tmp_path: Path) -> None:
+    """XA transactions, whose commit a stream has read in the logs of either, among them."""
+    for name, server in (("source", None), ("replica", 99)):
+        (tmp_path / name).mkdir()
+        for log in TRANSACTIONS.binlogs:
+            data = log.read_bytes()
+            (tmp_path / name / log.name).write_bytes(
+                data if server is None else of_server(data, server)
+            )
+    options = {"records": "changelog", "table": "bank.account"}
+    whole, schema = batch_of(tmp_path / "source", **options)
+    for limit in (None, Limit(size=1)):
+        one = Query(tmp_path / first, schema=schema, **options)
+        rows = one.all(limit)
+        both = Query(tmp_path / "replica", tmp_path / "source", schema=schema, **options)
+        both.offset = one.offset
+        rows += both.all(limit)
+        assert len(rows) == len(whole)
+        assert {repr(row["_gtid"]) for row in rows} == {repr(row["_gtid"]) for row in whole}
+        assert any(row["_xa"] is not None for row in rows)
+
+
 def test_each_source_has_its_turn(logs: Path) -> None:
     for folder, case in (("a", TRANSACTIONS), ("b", NO_GTIDS)):
         (logs / folder).mkdir()

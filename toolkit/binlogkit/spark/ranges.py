@@ -6,6 +6,7 @@ Spark is not in here.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -42,6 +43,7 @@ class Ranges:
         self._positions: dict[int, list[Position]] = {}
         for position in joined.positions:
             self._positions.setdefault(position.part, []).append(position)
+        self._order = sorted(self._positions)
         self._instead = dict[int, int]()
         for copy, first in joined.copies.items() if commits else ():
             if not self._is_there(self._part_with(first)) and self._is_there(self._part_with(copy)):
@@ -159,7 +161,7 @@ class Ranges:
 
     def _part_with(self, number: int) -> int:
         """The part of a transaction."""
-        return next(i for i in self._positions if self._base(i) <= number < self._end(i))
+        return self._order[bisect_right(self._order, number, key=self._base) - 1]
 
     def _skipped(
         self, i: int, _: Mapping[int, tuple[int, int]], __: Mapping[int, Moved]

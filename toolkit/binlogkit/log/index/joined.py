@@ -343,7 +343,7 @@ class Joined:
             one = opened.get(row["xa"])
             decided = row["resolved_file"] is not None
             prepared = decided or part.prepared.get(row["xa"]) == number
-            if one is None or not prepared or row["gtid"] not in seen:
+            if one is None or not prepared or row["gtid"] is None or row["gtid"] not in seen:
                 continue
             found[number] = self.copies[self.transactions + number] = one
             if decided:

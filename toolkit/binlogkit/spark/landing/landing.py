@@ -177,7 +177,7 @@ def land_logs(
             if not done:
                 batch = [span for span in known if span.batch == number]
             else:
-                batch = _first(list(spans.fresh()), batch_bytes)
+                batch = spans.settled(_first(list(spans.fresh()), batch_bytes))
                 waiting = [] if batch else _wanted(terms, read_waiting(out, known))
                 batch = batch or _gone(known, waiting, spans)
                 batch = batch or _ready(known, waiting, spans, masks, joined, tried)

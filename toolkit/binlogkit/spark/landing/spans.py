@@ -8,7 +8,7 @@ and name.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 
@@ -26,7 +26,7 @@ from binlogkit.rows.series import beside, split_name
 from binlogkit.spark.landing.waiting import PREPARED, LogId, Waiting
 from binlogkit.spark.ranges import Ranges
 from binlogkit.spark.splits.commits import file_number
-from binlogkit.spark.splits.outcomes import Moved
+from binlogkit.spark.splits.outcomes import Moved, PartOutcomes
 from binlogkit.spark.splits.plan import Split
 
 
@@ -36,10 +36,10 @@ class Span:
 
     ``file``: the log's name; ``source``: of the server's logs; ``server_id``, ``begun``: of its
     first event; ``stop``: the position after the last transaction; ``digest``: of all up to
-    ``end``,
-    which identifies the log; ``gtids``: of the landing transactions, and of XA transactions that
-    they commit and other logs prepared; ``batch``: the number of its batch; ``again``: the batch
-    whose waiting rows it lands, of these ``tables``, both None for a span of other rows; ``lost``:
+    ``end``, which identifies the log; ``gtids``: of what lands: of its transactions, of XA
+    transactions that it prepared and its batch commits, and of those that it commits and that logs
+    of no span of the batch prepared; ``batch``: the number of its batch; ``again``: the batch whose
+    waiting rows it lands, of these ``tables``, both None for a span of other rows; ``lost``:
     whether these are lost, since the log is gone.
     """
 
@@ -263,16 +263,16 @@ class Spans(Ranges):
         landed; of its own but those that it has ``seen`` in other logs."""
         here = [
             gtid
-            for number, gtid, own in self._decided.get(i, ())
-            if first <= number < end and not (own and gtid in seen)
+            for number, gtid, origin in self._decided.get(i, ())
+            if first <= number < end and not (origin == i and gtid in seen)
         ]
         return GtidSet.of(here).subtract(self._landed.gtids_besides(())) if here else GtidSet()
 
     @cached_property
-    def _decided(self) -> dict[int, list[tuple[int, str, bool]]]:
-        """By part: its transactions that commit XA transactions, the GTIDs of those, and whether
-        they are its own."""
-        found: dict[int, list[tuple[int, str, bool]]] = {}
+    def _decided(self) -> dict[int, list[tuple[int, str, int]]]:
+        """By part: its transactions that commit XA transactions, the GTIDs of those, and the part
+        that prepared them."""
+        found: dict[int, list[tuple[int, str, int]]] = {}
         for i in self._positions:
             part, base = self._parts[i], self._base(i)
             if part.head is None or part.extent.plain:  # no prepared transactions
@@ -281,7 +281,7 @@ class Spans(Ranges):
             for number, commits in self._outcomes.moved(i, base, numbers).items():
                 gtid = part.ledger["transactions"]["gtid"][number - base].as_py()
                 for one in commits if gtid is not None else ():
-                    found.setdefault(one.part, []).append((one.number, gtid, one.part == i))
+                    found.setdefault(one.part, []).append((one.number, gtid, i))
         return found
 
     def _seen(self, i: int) -> GtidSet | None:
@@ -294,6 +294,24 @@ class Spans(Ranges):
         if before is not None:
             ledger.add_set(before)
         return ledger.to_set() or None
+
+    def settled(self, batch: Sequence[Span]) -> list[Span]:
+        """The spans of a batch, of which those with the logs that prepared XA transactions have
+        these, too: so it is known which of several copies lands, whatever logs are there later."""
+        parts = [self._part_of(span) for span in batch]
+        claims = [GtidLedger(GtidSet.parse(span.gtids)) for span in batch]
+        for k, span in enumerate(batch):
+            moved: dict[int, list[str]] = {}
+            for number, gtid, origin in self._decided.get(parts[k], ()):
+                if span.first <= number < span.end and origin != parts[k] and origin in parts:
+                    moved.setdefault(parts.index(origin), []).append(gtid)
+            for place, gtids in moved.items():
+                own = claims[k].common(GtidSet.of(gtids))
+                claims[k] = GtidLedger(claims[k].to_set().subtract(own))
+                claims[place].add_set(own)
+        return [
+            replace(span, gtids=str(own.to_set())) for span, own in zip(batch, claims, strict=True)
+        ]
 
     def check(self, batch: Sequence[Span]) -> None:
         """DamageError: there is damage before the end of a span."""
@@ -313,7 +331,27 @@ class Spans(Ranges):
         for i, span in parts:  # copies of a log are one part
             claimed[i].add_set(GtidSet.parse(span.gtids))
         self._claimed = {i: own.to_set() for i, own in claimed.items()}
-        return self.changelog(ranges, {self._part_of(span) for span in again} or None)
+        only = {self._part_of(span) for span in again}
+        self._choose(only)
+        return self.changelog(ranges, only or None)
+
+    def _choose(self, only: Collection[int]) -> None:
+        """Take the copies of XA transactions that a batch's spans have; ``only``: the parts of
+        which rows landed."""
+        instead = dict(self._instead)
+        for copy, first in self._joined.copies.items():
+            own, other = self._part_with(copy), self._part_with(first)
+            gtids = self._gtids_of(own, [copy])
+            has, others = (
+                bool(gtids.intersect(self._claimed.get(i, GtidSet()))) for i in (own, other)
+            )
+            if not others and (has or (own in only and other not in only)):
+                instead[first] = copy
+            elif others:
+                instead.pop(first, None)
+        if instead != self._instead:
+            self._instead = instead
+            self._outcomes = PartOutcomes(self._parts, self._joined, instead)
 
     def _skipped(
         self, i: int, ranges: Mapping[int, tuple[int, int]], now: Mapping[int, Moved]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+import numpy as np
 import pyarrow.compute as pc
 
 from binlogkit.errors import InputError
@@ -94,8 +96,8 @@ class _Between(Ranges):
         return one.number < self._before[one.part]
 
     def _read(self, i: int) -> GtidSet:
-        """The GTIDs of a log that came in earlier batches; of XA transactions an earlier log's copy
-        comes once it is committed."""
+        """The GTIDs of a log that came in earlier batches; those of XA transactions come with their
+        commit, whichever server's log has it."""
         part, count = self._parts[i], self._before[i]
         table = part.ledger["transactions"].select(["gtid", "outcome", "resolved_file"])
         some, found = table.slice(0, count), part.intact
@@ -104,8 +106,22 @@ class _Between(Ranges):
         if not self._commits or part.extent.plain:
             return found
         open_ones = pc.equal(some["outcome"], str(Outcome.PREPARED))
-        prepared = some.filter(pc.or_(open_ones, pc.is_valid(some["resolved_file"])))
-        return found.subtract(GtidSet.of(filter(None, prepared["gtid"].to_pylist())))
+        prepared = np.asarray(pc.or_(open_ones, pc.is_valid(some["resolved_file"])))
+        base = self._base(i)
+        gtids = some["gtid"]
+        left = (
+            gtids[n].as_py() for n in np.flatnonzero(prepared).tolist() if not self._came(base + n)
+        )
+        return found.subtract(GtidSet.of(filter(None, left)))
+
+    def _came(self, number: int) -> bool:
+        """Whether an XA transaction, or one that it is a copy of, came in an earlier batch."""
+        alike = (number, self._joined.copies.get(number, number))
+        commits = (
+            self._outcomes.moved(i, self._base(i), range(one, one + 1)).get(one, ())
+            for one, i in ((one, self._part_with(one)) for one in alike)
+        )
+        return any(map(self._was_read, chain.from_iterable(commits)))
 
 
 def between(
