@@ -326,6 +326,32 @@ def test_a_commit_of_which_two_servers_logs_have_copies_counts_once(
         assert next(values) == next(values), table
 
 
+def test_what_one_log_decides_itself_is_not_decided_again(tmp_path: Path) -> None:
+    """By a third server, of a second one whose log only prepares it."""
+    logs = golden.case("8.0-row-full-metadata", "transactions").binlogs
+    first, second = (pieces_of(log.read_bytes()) for log in logs)
+    starts = [i for i, piece in enumerate(first) if piece.type == "GTID_LOG_EVENT"]
+    prepared = next(i for i, one in enumerate(first) if one.type == "XA_PREPARE_LOG_EVENT")
+    number = sum(start < prepared for start in starts)  # of its GTID
+
+    def since(n: int, *pieces: Piece) -> bytes:
+        """A log of what comes from a transaction on."""
+        before = Piece(first[1].data[:19] + previous_gtids(n - 1), first[1].type)
+        return joined([first[0], before, *pieces])
+
+    made = {
+        "source.000001": joined(first[: starts[number - 2]]),
+        "source.000002": since(number - 1, *first[starts[number - 2] : -1], *second[2:]),
+        "replica.000001": of_server(since(number, *first[starts[number - 1] :]), 99),
+        "third.000001": of_server(joined([*first[:-1], *second[2:]]), 98),
+    }
+    for name, data in made.items():
+        (tmp_path / name).write_bytes(data)
+    land([tmp_path / name for name in made if "source" in name], tmp_path / "one")
+    land([tmp_path / name for name in made], tmp_path / "all")
+    assert without_places(landed(tmp_path / "all")) == without_places(landed(tmp_path / "one"))
+
+
 def test_rows_from_a_copy_of_what_is_inside_an_earlier_log(tmp_path: Path) -> None:
     """``_sequence``, which is by the logs, does not order these."""
     logs = golden.case("8.0-row-full-metadata", "transactions").binlogs

@@ -438,6 +438,19 @@ def test_a_folder_without_logs_is_one_to_which_they_come(logs: Path) -> None:
     assert made.batch()
 
 
+def test_a_folder_without_logs_beside_another_one(logs: Path, tmp_path: Path) -> None:
+    for log in TRANSACTIONS.binlogs:
+        shutil.copy(log, logs)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    _, schema = batch_of(logs, records="rows")
+    made = Query(empty, logs, schema=schema, records="rows")
+    assert made.all()
+    for log in NO_GTIDS.binlogs:
+        shutil.copy(log, empty)
+    assert made.batch()
+
+
 # ---- damage --------------------------------------------------------------------------------------
 
 

@@ -295,8 +295,9 @@ class Joined:
             self._decide(i, number, decision)
         first = self._first_copies(i, part, seen)
         for xa, number in part.prepared.items():
-            own = self.transactions + number
-            self._prepared[source, xa] = first.get(number, own)
+            one = first.get(number, self.transactions + number)
+            if one is not None:
+                self._prepared[source, xa] = one
         self.events += part.events
         self.transactions += part.transactions
 
@@ -329,12 +330,12 @@ class Joined:
         elif self.decisions[number] != decision:
             self.decided_again.setdefault(number, []).append(decision)
 
-    def _first_copies(self, i: int, part: Part, seen: GtidSet | None) -> dict[int, int]:
-        """The XA transactions of a log that another server's logs prepared before, and have not
-        decided, by number in it: the numbers of those; what the log decides itself is decided of
+    def _first_copies(self, i: int, part: Part, seen: GtidSet | None) -> dict[int, int | None]:
+        """The XA transactions of a log that another server's logs prepared before, by number in it:
+        the numbers of those, None of decided ones; what the log decides itself is decided of
         them."""
-        found = dict[int, int]()
-        if seen is None or not self._prepared or part.extent.plain or not part.ledger:
+        found = dict[int, int | None]()
+        if seen is None or part.extent.plain or not part.ledger:
             return found
         opened = {xa: number for (_, xa), number in reversed(self._prepared.items())}
         table = columns_of(part.ledger, "transactions", _XA)
@@ -343,10 +344,12 @@ class Joined:
             one = opened.get(row["xa"])
             decided = row["resolved_file"] is not None
             prepared = decided or part.prepared.get(row["xa"]) == number
-            if one is None or not prepared or row["gtid"] is None or row["gtid"] not in seen:
+            if not prepared or row["gtid"] is None or row["gtid"] not in seen:
                 continue
-            found[number] = self.copies[self.transactions + number] = one
-            if decided:
+            found[number] = one
+            if one is not None:
+                self.copies[self.transactions + number] = one
+            if one is not None and decided:
                 place = row["resolved_file"], row["resolved_pos"]
                 self._decide(i, one, (Outcome(row["outcome"]), *place))
         return found

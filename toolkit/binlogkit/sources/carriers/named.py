@@ -82,6 +82,16 @@ def _refuse(error: InputError) -> BinaryIO:
     raise error
 
 
+def is_empty(carrier: Carrier) -> bool:
+    """Whether a carrier stands for what names no log, such as an empty folder."""
+    made = carrier.opener
+    return (
+        isinstance(made, partial)
+        and made.func is _refuse
+        and isinstance(made.args[0], EmptyInputError)
+    )
+
+
 def _from_name(name: str, storage: StorageOptions) -> list[Carrier]:
     if not name:
         raise EmptyInputError("''", "no log is named")

@@ -29,6 +29,7 @@ from binlogkit.rows.series import split_name
 from binlogkit.rows.transactions import Outcome
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.carrier import up_to
+from binlogkit.sources.carriers.named import is_empty
 from binlogkit.sources.carriers.storage import storage_options
 from binlogkit.sources.carriers.urls import natural_key
 from binlogkit.spark.options import READING, ScanOptions
@@ -105,7 +106,8 @@ class Follower:
             return {}
         series: dict[str, list[Carrier]] = {}
         for carrier in found:
-            series.setdefault(series_of(carrier.name), []).append(carrier)
+            if not is_empty(carrier):
+                series.setdefault(series_of(carrier.name), []).append(carrier)
         for logs in series.values():
             logs.sort(key=lambda carrier: natural_key(PurePath(carrier.name)))
         return dict(sorted(series.items(), key=lambda pair: natural_key(PurePath(pair[0]))))
