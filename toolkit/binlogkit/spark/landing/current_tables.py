@@ -176,12 +176,16 @@ class Now:
         return found
 
     def fresh(self, name: TableId) -> Mapping[str, Any] | None:
-        """The facts about a table's current rows, if these have all that has landed of it."""
+        """The facts about a table's current rows, if these have all that has landed of it, and
+        nothing waits."""
+        table = written_table_name(*name)
+        if any(one.table == table and not one.lost for one in self.ledger.waiting):
+            return None
         folder = self.out / current_folder(name)
         last, known = last_batch(folder), known_of(folder)
         if known is None or last >= self._number:
             return known
-        new = _New(self, name, written_table_name(*name), last)
+        new = _New(self, name, table, last)
         return known if new.nothing and new.alike(known) else None
 
     # ---- from all that has landed ---------------------------------------------------------------

@@ -116,8 +116,8 @@ def _views(
         comments.append("not determined: binlogkit state says why")
     if was is None:
         comments.append(
-            f"the rows after batch {last_batch(current)}, without what landed later (--current "
-            "brings them up to date)"
+            f"the rows after batch {last_batch(current)}, without what landed later, or waits "
+            "(--current brings them up to date, or says what is in the way)"
         )
     if comments:
         yield f"COMMENT ON VIEW {view} IS {text('; '.join(comments))};\n"
