@@ -71,6 +71,21 @@ def test_subtract_is_that_of_the_numbers(
     assert {n for n in range(1, 80) if f"{A}:{n}" in left} == numbers(a) - numbers(b)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "both", "lower"),
+    [
+        ("", "", "", ""),
+        (f"{A}:3-5", "", f"{A}:3-5", f"{A}:1-2"),
+        ("", f"{A}:1-5:9", f"{A}:1-5:9", ""),
+        (f"{A}:3-5,{B}:7", f"{A}:6-8:2", f"{A}:2-8,{B}:7", f"{A}:1,{B}:1-6"),
+    ],
+)
+def test_what_is_in_either_and_what_is_below(one: str, other: str, both: str, lower: str) -> None:
+    found = GtidSet.parse(one).union(GtidSet.parse(other))
+    assert (str(found), str(found.lower())) == (both, lower)
+    assert GtidSet.parse(other).union(GtidSet.parse(one)) == found
+
+
 def test_wire_form() -> None:
     sid = uuid.UUID(A).bytes
     data = (1).to_bytes(8, "little") + sid + (2).to_bytes(8, "little")

@@ -141,6 +141,14 @@ class GtidSet:
             out[key] = _left(ranges, taken) if taken else ranges
         return self.merged(out)
 
+    def union(self, other: GtidSet) -> GtidSet:
+        """The GTIDs that are in either."""
+        if not (self and other):
+            return self or other
+        origins = self.intervals.keys() | other.intervals.keys()
+        own, others = self.intervals, other.intervals
+        return GtidSet({one: [*own.get(one, ()), *others.get(one, ())] for one in origins})
+
     def lower(self) -> GtidSet:
         """The numbers below the first one of each origin."""
         firsts = {origin: ranges[0][0] for origin, ranges in self.intervals.items()}

@@ -27,7 +27,7 @@ from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.gtid_ledger import GtidLedger, by_origin
 from binlogkit.rows.options import ReadOptions
 from binlogkit.rows.reading import Reading
-from binlogkit.rows.schema import TableSchema, cell_spec
+from binlogkit.rows.schema import TableSchema, cell_spec, columns_in
 from binlogkit.rows.soundness.finding import Finding, Place, finding
 from binlogkit.rows.window import LOOK, ROWS_EVENTS, Stretch, Window
 from binlogkit.sources.carriers import Carrier
@@ -67,7 +67,7 @@ def unpadded(rows: RowsEvent, schema: TableSchema | None) -> bytes:
     if schema is None:
         return rows.data
     present = [
-        [column for column in schema.columns if bits[column.index // 8] >> (column.index % 8) & 1]
+        columns_in(bits, schema.columns)
         for bits in (rows.before_columns, rows.after_columns)
         if bits is not None and rows.column_count == len(schema.columns) and not rows.partial
     ]

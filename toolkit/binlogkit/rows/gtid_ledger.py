@@ -91,21 +91,16 @@ class GtidLedger:
         return GtidSet.merged({origin: [*ranges] for origin, ranges in self._ranges.items()})
 
 
-def executed_before(previous: GtidSet, own: GtidSet) -> GtidSet:
-    """The GTIDs that a log follows: its PREVIOUS_GTIDS, and those with lower numbers than it and
-    its own transactions have.
+def executed_before(previous: GtidSet | None, own: GtidSet, *, damaged: bool) -> GtidSet:
+    """The GTIDs that a log follows: its PREVIOUS_GTIDS, None if it has none, and those with lower
+    numbers than it and its own transactions have, if none of these may be ``damaged``.
 
     PREVIOUS_GTIDS lacks what its server has in mysql.gtid_executed alone, as a replica that was
     made from a dump (RESET MASTER, SET gtid_purged) has all of that (5.7.22, 8.0.31).
     """
-    both = GtidLedger(previous)
-    both.add_set(own)
-    lower = both.to_set().lower()
-    if not lower:
-        return previous
-    found = GtidLedger(previous)
-    found.add_set(lower)
-    return found.to_set()
+    if previous is None or damaged:
+        return previous or _NOTHING
+    return previous.union(previous.union(own).lower())
 
 
 def gtid_of(record: Any) -> str | None:

@@ -421,6 +421,11 @@ def table_plan(
     return TablePlan(specs, names, wanted, key if digests else None)
 
 
+def columns_in(bitmap: bytes, columns: Iterable[Column]) -> list[Column]:
+    """The columns whose bits are set."""
+    return [one for one in columns if bitmap[one.index // 8] >> (one.index % 8) & 1]
+
+
 def cell_spec(column: Column, as_5_7: bool = False) -> CellSpec:
     """What the decoder of a column needs."""
     return CellSpec(

@@ -48,7 +48,20 @@ class Ranges:
         for copy, first in joined.copies.items() if commits else ():
             if not self._is_there(self._part_with(first)) and self._is_there(self._part_with(copy)):
                 self._instead.setdefault(first, copy)
-        self._outcomes = PartOutcomes(parts, joined, self._instead)
+        self._take(self._instead)
+
+    def _take(self, instead: dict[int, int]) -> None:
+        """Take these copies of XA transactions for those of which they are."""
+        self._instead = instead
+        self._outcomes = PartOutcomes(self._parts, self._joined, instead)
+        self._moved_of = dict[int, dict[int, tuple[Moved, ...]]]()
+
+    def _moved(self, i: int) -> dict[int, tuple[Moved, ...]]:
+        """The XA transactions of a part that were committed, and by what."""
+        if i not in self._moved_of:
+            numbers = range(self._base(i), self._end(i))
+            self._moved_of[i] = self._outcomes.moved(i, numbers.start, numbers)
+        return self._moved_of[i]
 
     def changelog(
         self, ranges: Mapping[int, tuple[int, int]], only: Container[int] | None = None
@@ -101,14 +114,10 @@ class Ranges:
 
     def _apart(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[tuple[int, int]]:
         """The same, by the part that prepared each, and its number in there."""
-        for i, part in enumerate(self._parts):
-            if self._is_there(i):
-                continue
-            base = self._base(i)
-            numbers = range(base, base + part.transactions)
-            for number, commits in self._outcomes.moved(i, base, numbers).items():
+        for i in range(len(self._parts)):
+            for number, commits in () if self._is_there(i) else self._moved(i).items():
                 if self._committed(commits, ranges) is not None:
-                    yield i, number - base
+                    yield i, number - self._base(i)
 
     def _committed(
         self, commits: Sequence[Moved], ranges: Mapping[int, tuple[int, int]]
@@ -189,7 +198,7 @@ class Ranges:
             return
         end = base + part.transactions
         own = range(*(base + n for n in ranges.get(i, (0, 0))))
-        decided = self._outcomes.moved(i, base, range(base, end))
+        decided = self._moved(i)
         committed = {n: self._committed(commits, ranges) for n, commits in decided.items()}
         now = {n: one for n, one in committed.items() if one is not None}
         for number in (n for n in decided if n in own and n not in now):

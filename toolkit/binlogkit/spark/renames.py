@@ -36,11 +36,9 @@ def happened(joined: Joined) -> Iterator[tuple[Happened, TableChange, Boundary]]
             yield one, change, boundary_of(record, change)
 
 
-def follow(
-    masks: Masks, joined: Joined, landed: Callable[[TableId], bool] = lambda _: True
-) -> Masks:
-    """Masks under all names that the logs give to their columns; ``landed``: the tables that are
-    not taken for another one which statements that are missing renamed.
+def follow(masks: Masks, joined: Joined, landed: Callable[[TableId], bool] | None = None) -> Masks:
+    """Masks under all names that the logs give to their columns; ``landed``: if given, tables but
+    these may be others that statements which are missing renamed (:attr:`Masks.unsure`).
 
     UsageError: a mask is for no column that the logs know.
     """
@@ -56,7 +54,8 @@ def follow(
             own = frozenset(one[2] for one in found if one[:2] == table)
             lacks = any(own.isdisjoint(columns) for columns in lineage.defined.get(table, ()))
             guards.setdefault(table, []).append(Guard(mask.column, own, lacks))
-    unsure = frozenset(name for name in _unsure(joined) if not landed(name))
+    names = _unsure(joined) if landed is not None else ()
+    unsure = frozenset(name for name in names if landed is not None and not landed(name))
     return replace(masks, followed=followed, guards=guards, unsure=unsure)
 
 

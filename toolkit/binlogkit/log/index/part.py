@@ -141,9 +141,7 @@ class Part:
     def previous(self) -> GtidSet:
         """The GTIDs before it, as far as it shows them."""
         known = None if self.head is None else self.head.previous
-        if known is None or self.damages:
-            return known or GtidSet()
-        return executed_before(known, self.gtids)
+        return executed_before(known, self.gtids, damaged=bool(self.damages))
 
 
 def parts_of(

@@ -42,7 +42,7 @@ def replicated_order(
             continue
         every = sorted(i for places in group for i in places)
         before = {i: one for places in group for i, one in _before(parts, places, every)}
-        ends = {i: _union(before[i], parts[i].gtids) for i in every}
+        ends = {i: before[i].union(parts[i].gtids) for i in every}
         queues, had = sorted(map(deque, group)), GtidLedger()
         for place in every:
             firsts, known = [queue[0] for queue in queues], had.to_set()
@@ -65,7 +65,7 @@ def follows(part: Part, others: Iterable[Part]) -> GtidSet:
     for other in others:
         if gtid in other.gtids and other is not part:
             earlier = GtidSet.of(filter(None, takewhile(gtid.__ne__, _gtids(other))))
-            return _union(part.previous, _union(other.previous, earlier).subtract(part.gtids))
+            return part.previous.union(other.previous.union(earlier).subtract(part.gtids))
     return part.previous
 
 
@@ -77,10 +77,10 @@ def _before(
     for place in places:
         before = parts[place].previous
         if not known or known.subtract(before):  # it is not known to go on after the last one
-            before = _union(before, follows(parts[place], others))
-        before = _union(before, known)
+            before = before.union(follows(parts[place], others))
+        before = before.union(known)
         yield place, before
-        known = _union(before, parts[place].gtids)
+        known = before.union(parts[place].gtids)
 
 
 def _gtids(part: Part) -> Iterator[str | None]:
@@ -89,15 +89,9 @@ def _gtids(part: Part) -> Iterator[str | None]:
         yield from columns_of(part.ledger, "transactions", ("gtid",))["gtid"].to_pylist()
 
 
-def _union(one: GtidSet, other: GtidSet) -> GtidSet:
-    found = GtidLedger(one)
-    found.add_set(other)
-    return found.to_set()
-
-
 def _executed(part: Part) -> GtidSet:
     """The GTIDs in a log and before it."""
-    return _union(part.gtids, part.previous)
+    return part.gtids.union(part.previous)
 
 
 def _ended(one: GtidSet, other: GtidSet) -> bool:

@@ -12,7 +12,6 @@ from binlogkit.events.gtid import PreviousGtids
 from binlogkit.events.gtid_set import GtidSet
 from binlogkit.events.reader import read_events
 from binlogkit.log.opening import open_log
-from binlogkit.rows.gtid_ledger import GtidLedger
 from binlogkit.sources.connection import ServerSettings, parse_url
 from binlogkit.sources.server.capture import Captured, CaptureStart, Progress
 from binlogkit.sources.server.capture import capture as fill
@@ -93,9 +92,8 @@ def _not_following(ended: Path, head: Sequence[StreamEvent], facts: ServerFacts)
     before = open_log(ended, on_damage="report").verify().files[0]
     bodies = [event.body for event in read_events(raw_events(head), on_damage="report")]
     previous = next((body.gtid_set for body in bodies if isinstance(body, PreviousGtids)), None)
-    gtids = GtidLedger(before.previous)
-    gtids.add_set(before.gtids.to_set())
-    if previous is not None and (known := gtids.to_set()):
+    known = (before.previous or GtidSet()).union(before.gtids.to_set())
+    if previous is not None and known:
         lost = known.subtract(GtidSet.parse(previous))
         return f"its PREVIOUS_GTIDS lack {lost}" if lost else None
     begun = next((body.created for body in bodies if isinstance(body, FormatDescription)), 0)

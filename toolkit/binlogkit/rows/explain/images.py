@@ -26,7 +26,7 @@ from binlogkit.events.explain.walk import EventWalk
 from binlogkit.events.rows import RowsEvent
 from binlogkit.rows.explain.columns import bitmap_details
 from binlogkit.rows.explain.documents import diff_parts, json_parts
-from binlogkit.rows.schema import Column, Origin, TableSchema, cell_spec
+from binlogkit.rows.schema import Column, Origin, TableSchema, cell_spec, columns_in
 from binlogkit.sources.log_format import version_tuple
 
 #: Cells of an event, and bytes of a JSON document, that are explained one by one: a part takes some
@@ -105,9 +105,7 @@ class _Rows:
         return ""
 
     def _present(self, bitmap: bytes | None) -> list[Column] | None:
-        if bitmap is None:
-            return None
-        return [c for c in self.columns if bitmap[c.index // 8] >> (c.index % 8) & 1]
+        return None if bitmap is None else columns_in(bitmap, self.columns)
 
     def _row(self, before: list[Column] | None, after: list[Column] | None, empty: bool) -> None:
         cursor = self.cursor

@@ -188,7 +188,9 @@ def _order(files: list[FileFacts], *, keeps: bool) -> Iterator[Finding]:
 def _between(before: FileFacts, after: FileFacts, seen: GtidLedger) -> Iterator[Finding]:
     at = Place(after.name)
     gap = list(_gtids(before, after, at, seen))
-    missing = list(_numbers(before, after, at, elsewhere=not gap and _elsewhere(before, after)))
+    proved = not gap and not before.anonymous and not after.anonymous
+    elsewhere = proved and bool((after.previous or GtidSet()).subtract(_until(before)))
+    missing = list(_numbers(before, after, at, elsewhere=elsewhere))
     yield from (*missing, *gap)
     if not missing:
         yield from _name(before, after, at, proved=_proved(before, after) and not gap)
@@ -197,12 +199,9 @@ def _between(before: FileFacts, after: FileFacts, seen: GtidLedger) -> Iterator[
         yield finding("server_changed", at, text)
 
 
-def _elsewhere(before: FileFacts, after: FileFacts) -> bool:
-    """Whether what files between two hold is in other series, if there is no gap in GTIDs."""
-    known = GtidLedger(before.follows)
-    known.add_set(before.gtids.to_set())
-    missing = (after.previous or GtidSet()).subtract(known.to_set())
-    return bool(missing) and not before.anonymous and not after.anonymous
+def _until(file: FileFacts) -> GtidSet:
+    """The GTIDs in a file and those that it lists before it."""
+    return (file.previous or GtidSet()).union(file.gtids.to_set())
 
 
 def _numbers(
@@ -230,9 +229,7 @@ def _gtids(before: FileFacts, after: FileFacts, at: Place, seen: GtidLedger) -> 
     if before.previous is None or after.previous is None:
         return
     grade = Grade.NOTE if after.relay else None
-    both = GtidLedger(before.previous)
-    both.add_set(before.gtids.to_set())
-    known = both.to_set()
+    known = _until(before)
     missing, forgotten = after.previous.subtract(known), known.subtract(after.previous)
     missing = missing.subtract(seen.common(missing))  # another server's logs have the rest
     if missing:

@@ -133,9 +133,7 @@ class FileFacts:
     @property
     def follows(self) -> GtidSet:
         """The GTIDs before it, as far as it shows them."""
-        if self.previous is None or self.damages:
-            return self.previous or GtidSet()
-        return executed_before(self.previous, self.gtids.to_set())
+        return executed_before(self.previous, self.gtids.to_set(), damaged=bool(self.damages))
 
     @property
     def has_gtid_events(self) -> bool:

@@ -411,7 +411,7 @@ class _New:
         joined = self._ledger.joined
         own = {i for i, spans in self.spans if any(s.source in self._sources for s in spans)}
         names = {one.source for one in joined.positions if one.part in own and one.source}
-        return len(names) < 2 or joined.series.joined(names)
+        return joined.series.joined(names)
 
     def _numbered(self) -> bool:
         """Whether an ALTER TABLE gave its rows a key that is in no log."""

@@ -475,28 +475,28 @@ class Ledger(Source):
         :class:`Numbering`."""
         found = list[tuple[int, ...]]()
         for position, gtids in self._seen_again:
-            part, own = self.parts[position.part], GtidLedger(gtids)
+            part = self.parts[position.part]
             # Another log's span has an XA transaction, if that commits it.
-            own.add_set(_xa_in(part).intersect(position.seen or GtidSet()))
-            wanted = own.to_set()
+            wanted = gtids.union(_xa_in(part).intersect(position.seen or GtidSet()))
             first = self._places_of(wanted, position.part) if wanted else {}
             for gtid, file, pos, end in _places_in(part) if first else ():
                 if gtid in first:
                     found.append((self.numbers[file], pos, end, *first[gtid][:2]))
         return np.array(found, np.int64).reshape(-1, 5)
 
-    @property
-    def _seen_again(self) -> Iterator[tuple[Position, GtidSet]]:
+    @cached_property
+    def _seen_again(self) -> list[tuple[Position, GtidSet]]:
         """The logs with transactions that logs before them have, and which of these landed."""
-        landed = Landed(self._spans)
+        landed, found = Landed(self._spans), list[tuple[Position, GtidSet]]()
         for position in self.joined.positions:
             if position.seen is not None:
                 own = GtidLedger()
                 for span in landed.of(self.parts[position.part]):
                     own.add_set(GtidSet.parse(span.gtids))
-                yield position, own.common(position.seen)
+                found.append((position, own.common(position.seen)))
+        return found
 
-    @property
+    @cached_property
     def in_sequence(self) -> bool:
         """Whether ``_sequence`` orders what landed: not if it came from logs that only have copies
         of it, and whose other transactions may be later."""

@@ -26,7 +26,7 @@ from binlogkit.rows.series import beside, split_name
 from binlogkit.spark.landing.waiting import PREPARED, LogId, Waiting
 from binlogkit.spark.ranges import Ranges
 from binlogkit.spark.splits.commits import file_number
-from binlogkit.spark.splits.outcomes import Moved, PartOutcomes
+from binlogkit.spark.splits.outcomes import Moved
 from binlogkit.spark.splits.plan import Split
 
 
@@ -124,9 +124,8 @@ class Landed:
         other = self._parts.get(span.file)
         if other is None or other is part or log_of(other) != span.log:
             return False
-        return min(part.extent.ended, other.extent.ended) > 0 and _digest(part, 1) == _digest(
-            other, 1
-        )
+        begun = part.extent.ended and other.extent.ended
+        return bool(begun) and _digest(part, 1) == _digest(other, 1)
 
     def gtids_besides(self, own: Iterable[Span]) -> GtidSet:
         """The GTIDs that have landed, except those of some spans."""
@@ -228,11 +227,11 @@ class Spans(Ranges):
         part, head = self._parts[i], self._parts[i].head
         assert head is not None
         seen = self._seen(i) or GtidSet()
-        gtids = GtidLedger(self._landing(i, first, end).subtract(seen))
-        gtids.add_set(self._decided_by(i, first, end, seen))
+        own = self._landing(i, first, end).subtract(seen)
+        gtids = own.union(self._decided_by(i, first, end, seen))
         return Span(
             0, part.names[-1], self._positions[i][0].source, head.server_id, head.begun, first, end,
-            part.extent.end, part.extent.digest, str(gtids.to_set()),
+            part.extent.end, part.extent.digest, str(gtids),
         )  # fmt: skip
 
     def _landing(self, i: int, first: int, end: int) -> GtidSet:
@@ -242,8 +241,8 @@ class Spans(Ranges):
             return part.gtids
         numbers = range(base + first, base + end)
         left = self._outcomes.left(i, base, numbers)
-        moved = self._outcomes.moved(i, base, numbers)
-        late = {n for n, commits in moved.items() if self._came_first(commits)}
+        moved = self._moved(i).items()
+        late = {n for n, commits in moved if n in numbers and self._came_first(commits)}
         landing = [n - base for n in numbers if n not in left or n in late]
         gtids = part.ledger["transactions"]["gtid"].take(pa.array(landing, pa.int64()))
         return GtidSet.of(filter(None, gtids.to_pylist()))
@@ -277,8 +276,7 @@ class Spans(Ranges):
             part, base = self._parts[i], self._base(i)
             if part.head is None or part.extent.plain:  # no prepared transactions
                 continue
-            numbers = range(base, base + part.transactions)
-            for number, commits in self._outcomes.moved(i, base, numbers).items():
+            for number, commits in self._moved(i).items():
                 gtid = part.ledger["transactions"]["gtid"][number - base].as_py()
                 for one in commits if gtid is not None else ():
                     found.setdefault(one.part, []).append((one.number, gtid, i))
@@ -350,8 +348,7 @@ class Spans(Ranges):
             elif others:
                 instead.pop(first, None)
         if instead != self._instead:
-            self._instead = instead
-            self._outcomes = PartOutcomes(self._parts, self._joined, instead)
+            self._take(instead)
 
     def _skipped(
         self, i: int, ranges: Mapping[int, tuple[int, int]], now: Mapping[int, Moved]
@@ -364,9 +361,7 @@ class Spans(Ranges):
             own = self._gtids_of(i, [number])
             landing.add_set(own)
             claimed.add_set(own.intersect(self._claimed.get(one.part, GtidSet())))
-        skipped = GtidLedger(landing.to_set().subtract(claimed.to_set()))
-        skipped.add_set(self._copies(i))
-        return skipped.to_set() or None
+        return landing.to_set().subtract(claimed.to_set()).union(self._copies(i)) or None
 
     def apart(self, batch: Sequence[Span]) -> list[Part]:
         """The logs that are not there and prepared XA transactions that a batch commits."""

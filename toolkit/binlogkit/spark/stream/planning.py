@@ -83,10 +83,9 @@ class _Between(Ranges):
         part = self._parts[i]
         held = self._held.intersect(part.intact)
         first, gtids = self._base(i), part.ledger["transactions"]["gtid"]
-        numbers = range(first, first + part.transactions)
         open_then = [
             gtids[number - first].as_py()
-            for number, (one, *_) in self._outcomes.moved(i, first, numbers).items()
+            for number, (one, *_) in self._moved(i).items()
             if self._parts[one.part].ledger["transactions"]["gtid"][one.number].as_py()
             not in self._held
         ]
@@ -117,10 +116,7 @@ class _Between(Ranges):
     def _came(self, number: int) -> bool:
         """Whether an XA transaction, or one that it is a copy of, came in an earlier batch."""
         alike = (number, self._joined.copies.get(number, number))
-        commits = (
-            self._outcomes.moved(i, self._base(i), range(one, one + 1)).get(one, ())
-            for one, i in ((one, self._part_with(one)) for one in alike)
-        )
+        commits = (self._moved(self._part_with(one)).get(one, ()) for one in alike)
         return any(map(self._was_read, chain.from_iterable(commits)))
 
 
@@ -142,14 +138,14 @@ def between(
         for part in follower.before(series, at, found.get(series, [])):
             own, begun = _range(part, start.series.get(series), at, begun=begun)
             read.append((part, own))
-    places = {id(part): i for i, (part, _) in enumerate(read)}
-    read = [read[places[id(part)]] for part in replicated_order([part for part, _ in read])]
-    parts, before = [part for part, _ in read], [own.first for _, own in read]
+    of = {id(part): own for part, own in read}
+    parts = replicated_order([part for part, _ in read])
+    before = [of[id(part)].first for part in parts]
     # What is gone and was read to its last transaction had a ROTATE left.
     ranges = {
         i: own
-        for i, (part, own) in enumerate(read)
-        if own.begin != own.stop
+        for i, part in enumerate(parts)
+        if (own := of[id(part)]).begin != own.stop
         and (own.first < own.end or asked.kind == "events" or part.names[-1] in there)
     }
     sources, size = asked.wanted().sources, asked.split_bytes

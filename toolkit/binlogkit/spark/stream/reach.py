@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import PurePath
 from typing import NoReturn
@@ -365,16 +366,23 @@ class _Joining:
     ) -> None:
         self._follower, self._found = follower, found
         self.unread = found.keys() - start.series.keys()
-        self._held, self._brought = GtidLedger(), dict[str, GtidSet]()
-        if not self.unread or len(found.keys() | start.series.keys()) < 2:
+        self._start, self._taken = start, list[Part]()
+        self._brought, self._after = dict[str, GtidSet](), dict[str, GtidSet]()
+        if len(found.keys() | start.series.keys()) < 2:
             self.unread = set()
-            return
-        if start.base is not None:
-            self._held.add_set(GtidSet.parse(start.base.gtids or ""))
-        for series, at in start.series.items():
-            for part in follower.before(series, at, found.get(series, [])):
-                self._hold(part)
         self._firsts = {name: follower.first(found[name]) for name in self.unread}
+
+    @cached_property
+    def _held(self) -> GtidLedger:
+        """What has been read, from what was read before on; most series follow nothing."""
+        held = GtidLedger(GtidSet.parse((self._start.base and self._start.base.gtids) or ""))
+        begun = (
+            self._follower.before(series, at, self._found.get(series, []))
+            for series, at in self._start.series.items()
+        )
+        for part in chain(chain.from_iterable(begun), self._taken):
+            _hold(held, part)
+        return held
 
     def check(self) -> None:
         """Check that no transactions are missing before them, as before the logs of a server that
@@ -393,7 +401,10 @@ class _Joining:
         wait itself."""
         if name not in self.unread:
             return False
-        missing = self._follows(name).subtract(self._held.to_set())
+        if name not in self._after:
+            self._after[name] = self._follows(name)
+        missing = self._after[name]
+        missing = missing and missing.subtract(self._held.to_set())
         others = (one for one in self._found if one != name and one not in waiting)
         return bool(missing) and any(missing.intersect(self._brings(one)) for one in others)
 
@@ -412,21 +423,23 @@ class _Joining:
         """Note what of a series has been read."""
         self.unread -= {name}
         if self.unread:
-            self._hold(part if at.pos is None else _up_to_count(part, at.transactions))
-
-    def _hold(self, part: Part) -> None:
-        self._held.add_set(part.previous)
-        self._held.add_set(part.gtids)
+            own = part if at.pos is None else _up_to_count(part, at.transactions)
+            self._taken.append(own)
+            if "_held" in vars(self):
+                _hold(self._held, own)
 
     def _brings(self, name: str) -> GtidSet:
         """What is to be read in a series, or was."""
         if name not in self._brought:
             logs = self._found[name]
             last, first = next(self._follower.parts(logs[-1:])), self._follower.first(logs)
-            found = GtidLedger(last.gtids)
-            found.add_set(last.previous)
-            self._brought[name] = found.to_set().subtract(first.previous)
+            self._brought[name] = last.gtids.union(last.previous).subtract(first.previous)
         return self._brought[name]
+
+
+def _hold(held: GtidLedger, part: Part) -> None:
+    held.add_set(part.previous)
+    held.add_set(part.gtids)
 
 
 class _Walk:
