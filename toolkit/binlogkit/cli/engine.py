@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.cli.options import apply
+from binlogkit.cli.startup import spark_without_pandas
 from binlogkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def spark_of(
         if carrier.size is None:
             with carrier.content():
                 pass
+    spark_without_pandas(master)
     return started(master)
 
 

@@ -42,6 +42,14 @@ def arrow_without_pandas() -> None:
         sys.meta_path.remove(_NoPandas)
 
 
+def spark_without_pandas(master: str) -> None:
+    """Let PySpark (4.1) find no pandas either: it loads it wherever a list may be one of pandas'
+    frames. Its functions over Arrow and its Connect client need pandas, tasks of a data source do
+    not, and workers are processes of their own."""
+    if _alone and "pandas" not in sys.modules and not master.startswith("sc:"):
+        sys.meta_path.insert(0, _NoPandas)
+
+
 def arrow_of_a_driver() -> None:
     """Load pyarrow with the system's allocator: its own keeps what it freed for threads that may
     never ask again. pyarrow reads the name once; Spark's workers do not inherit it."""

@@ -5,23 +5,24 @@ The driver reads no log; it gets each log's differences and counts.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from binlogkit.analyses._tasks import Batches, SparkTasks, packed, row, unpacked
-from binlogkit.errors import BinlogKitError, InputError, OracleError, together
+from binlogkit.analyses._tasks import packed, unpacked
+from binlogkit.errors import InputError, OracleError, together
 from binlogkit.log.opening import open_log
 from binlogkit.sources.carriers import Carrier, resolve
 from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
 from binlogkit.spark.indexing import task_texts
-from binlogkit.spark.workers import own_interpreter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from binlogkit.analyses.conformance import ConformanceResult
     from binlogkit.rows.options import ReadOptions
     from binlogkit.sources.keyring import KeyFiles
-
-#: A log's result: its number, facts as JSON, its differences.
-_JUDGED = pa.schema([("log", pa.int64()), ("facts", pa.string()), ("differences", pa.binary())])
 
 
 def shared_conformance(
@@ -73,77 +71,57 @@ def judged_by_tasks(
     """The same for logs that were found: each one's result, those that cannot be read, and the
     versions of mysqlbinlog that judged."""
     from binlogkit.analyses.conformance import ConformanceResult, ConformanceSummary, Verdict
-    from binlogkit.spark.landing.format import raise_error
+    from binlogkit.spark.task_source import run_tasks
 
-    tasks = [
-        (text, carrier.name) for text, carrier in zip(task_texts(carriers), carriers, strict=True)
-    ]
+    texts = zip(task_texts(carriers), carriers, strict=True)
+    tasks = [(i, text, carrier.name) for i, (text, carrier) in enumerate(texts)]
     alone = replace(options, threads=1)  # Spark gives a task one core
-    work = _judging(tasks, carriers[0].keys, storage, alone, baseline, program)
-    with own_interpreter(spark):
-        numbers = SparkTasks(spark.range(0, len(tasks), 1, len(tasks)))
-        judged = sorted(numbers.map(work, _JUDGED).records(), key=lambda one: one["log"])
+    work = partial(_judge, carriers[0].keys, storage, alone, baseline, program)
     results, unread = list[ConformanceResult](), list[InputError]()
     versions = dict[str, None]()
-    for one in judged:
-        facts = json.loads(one["facts"])
-        try:
-            raise_error(facts)
-        except InputError as error:
-            unread.append(error)
+    for one in sorted(run_tasks(spark, work, tasks), key=itemgetter("log")):
+        if "unread" in one:
+            unread.append(InputError(*one["unread"]))
             continue
-        versions[facts.pop("version") or ""] = None
+        facts = one["facts"]
+        versions[one["version"] or ""] = None
         summary = ConformanceSummary(**facts | {"verdict": Verdict(facts["verdict"])})
-        differences = pa.Table.from_batches([unpacked(one["differences"])])
+        differences = pa.Table.from_batches([unpacked(b64decode(one["differences"]))])
         results.append(ConformanceResult(differences, summary))
     return results, unread, [*filter(None, versions)]
 
 
-def _judging(
-    tasks: Sequence[tuple[str, str]],
+def _judge(
     keys: KeyFiles,
     storage: StorageOptions,
     options: ReadOptions,
     baseline: Sequence[Mapping[str, Any]],
     program: str | None,
-) -> Callable[[Batches], Batches]:
-    """A task's work on the numbers of its logs; a store's options are in no text."""
-
-    def work(batches: Batches) -> Iterator[pa.RecordBatch]:
-        from binlogkit.spark.landing.format import error_record
-
-        for batch in batches:
-            for number in batch[0].to_pylist():
-                place, name = tasks[number]
-                try:
-                    (carrier,) = resolve([place], keys, storage)
-                    facts, differences = _judged(carrier, name, options, baseline, program)
-                except BinlogKitError as error:
-                    facts, differences = error_record(error), None
-                yield row(_JUDGED, number, json.dumps(facts), differences)
-
-    return work
-
-
-def _judged(
-    carrier: Carrier,
-    name: str,
-    options: ReadOptions,
-    baseline: Sequence[Mapping[str, Any]],
-    program: str | None,
-) -> tuple[dict[str, Any], bytes]:
-    """One log's summary, with the judge's version, and its differences."""
+    task: tuple[int, str, str],
+) -> dict[str, Any]:
+    """A task's work: its log's number, summary and differences, with the judge's version; a store's
+    options are in no text."""
     from binlogkit.log.conforming import by_mysqlbinlog, own_records
     from binlogkit.sources.mysqlbinlog import find
 
+    number, place, name = task
     try:
-        oracle = find(program)
-    except OracleError as exc:
-        text = f"worker {gethostname()}: each worker needs mysqlbinlog on its PATH: {exc}"
-        raise OracleError(text) from exc
-    records = own_records(carrier, carrier, options)
-    found = by_mysqlbinlog(oracle, carrier, records, file=name, baseline=baseline, decoder="ours")
+        (carrier,) = resolve([place], keys, storage)
+        try:
+            oracle = find(program)
+        except OracleError as exc:
+            text = f"worker {gethostname()}: each worker needs mysqlbinlog on its PATH: {exc}"
+            raise OracleError(text) from exc
+        records = own_records(carrier, carrier, options)
+        found = by_mysqlbinlog(
+            oracle, carrier, records, file=name, baseline=baseline, decoder="ours"
+        )
+    except InputError as error:
+        return {"log": number, "unread": list(error.args)}
     (batch,) = found.differences.combine_chunks().to_batches() or [
         pa.RecordBatch.from_pylist([], schema=found.differences.schema)
     ]
-    return asdict(found.summary) | {"version": oracle.version}, packed(batch)
+    return {
+        "log": number, "facts": asdict(found.summary), "version": oracle.version,
+        "differences": b64encode(packed(batch)).decode(),
+    }  # fmt: skip

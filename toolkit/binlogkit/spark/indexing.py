@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,8 @@ from binlogkit.sources.carriers.storage import StorageOptions
 from binlogkit.sources.carriers.storage import storage_options as given_options
 from binlogkit.sources.carriers.urls import is_url
 from binlogkit.sources.keyring import KeyFiles
-from binlogkit.spark.workers import own_interpreter
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 #: Minimum bytes of logs that one task reads, unless a log alone has more.
@@ -71,8 +69,8 @@ def index_logs(
         return kept.update(carriers)
     fresh = kept.unknown(carriers)
     tasks = list(_tasks(fresh, task_bytes))
-    work = _worker(str(kept.folder), queries, carriers[0].keys, storage)
-    batches, left, going_on = _run(spark, tasks, work)
+    read = partial(_read, str(kept.folder), queries, carriers[0].keys, storage)
+    batches, left, going_on = _run(spark, tasks, read)
     kept.commit(batches, set(map(place_of, fresh)))
     for chain in _chains(carriers, going_on):
         kept.commit({}, {place_of(carrier) for carrier in chain})
@@ -104,21 +102,16 @@ def task_texts(carriers: Iterable[Carrier]) -> Iterator[str]:
 
 
 def _run(
-    spark: SparkSession, tasks: Sequence[list[str]], work: Any
+    spark: SparkSession, tasks: Sequence[list[str]], read: Callable[[Sequence[str]], dict[str, Any]]
 ) -> tuple[Batches, dict[str, str], set[str]]:
     """The tasks' batches; the logs that cannot be kept, with the reason; and those that continue in
     the next."""
+    from binlogkit.spark.task_source import run_tasks
+
     batches: Batches = {}
     left: dict[str, str] = {}
     going_on: set[str] = set()
-    if not tasks:
-        return batches, left, going_on
-    rows = [(json.dumps(task),) for task in tasks]
-    with own_interpreter(spark):
-        frame = spark.createDataFrame(rows, "task string").repartition(len(tasks))
-        done = frame.mapInArrow(work, "result string").collect()
-    for (text,) in done:
-        found: Mapping[str, Any] = json.loads(text)
+    for found in run_tasks(spark, read, tasks):
         for batch, parts in found["batches"].items():
             batches[batch] = {part: [Stamp(*s) for s in of] for part, of in parts.items()}
         left |= found["left"]
@@ -126,26 +119,12 @@ def _run(
     return batches, left, going_on
 
 
-def _worker(folder: str, queries: bool, keys: KeyFiles, storage: StorageOptions) -> Any:
-    """A task's work on the texts of its rows; a store's options are in no text."""
-
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for batch in batches:
-            texts = [
-                json.dumps(
-                    _read(resolve(json.loads(task), keys, storage), Index(folder, queries=queries))
-                )
-                for task in batch[0].to_pylist()
-            ]
-            yield pa.RecordBatch.from_pydict({"result": pa.array(texts, pa.string())})
-
-    return work
-
-
-def _read(carriers: Sequence[Carrier], kept: Index) -> dict[str, Any]:
-    """Read one task's logs and write a batch of the index."""
+def _read(
+    folder: str, queries: bool, keys: KeyFiles, storage: StorageOptions, logs: Sequence[str]
+) -> dict[str, Any]:
+    """Read one task's logs, which :func:`task_texts` has, and write a batch of the index; a store's
+    options are in no text."""
+    carriers, kept = resolve(logs, keys, storage), Index(folder, queries=queries)
     stamps = {carrier.name: stamp_or_none(carrier) for carrier in carriers}
     going_on: list[str] = []
 

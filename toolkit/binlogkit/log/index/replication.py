@@ -59,11 +59,15 @@ def replicated_order(
 def follows(part: Part, others: Iterable[Part]) -> GtidSet:
     """The GTIDs before a log, also those that another one has before the first transaction of both:
     a server that was made from a dump may have nothing of what came before in its logs."""
-    gtid = next(filter(None, _gtids(part)), None)
-    if gtid is None:
-        return part.previous
+    known = part.previous.union(part.gtids)
+    # Most logs are not read.
+    others = [
+        one for one in others
+        if part.gtids.intersect(one.gtids) and _executed(one).subtract(known)
+    ]  # fmt: skip
+    gtid = next(filter(None, _gtids(part)), None) if others else None
     for other in others:
-        if gtid in other.gtids and other is not part:
+        if gtid is not None and gtid in other.gtids:
             earlier = GtidSet.of(filter(None, takewhile(gtid.__ne__, _gtids(other))))
             return part.previous.union(other.previous.union(earlier).subtract(part.gtids))
     return part.previous

@@ -51,11 +51,10 @@ from binlogkit.spark.landing.spans import Landed
 from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.landing.views import VIEWS, write_views
-from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, write
+from binlogkit.spark.landing.writing import FILE_BYTES, Done, Job, done_of, write, written
 from binlogkit.spark.masks import parse_masks
 from binlogkit.spark.splits.commits import file_number
 from binlogkit.spark.splits.plan import Split
-from binlogkit.spark.workers import own_interpreter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -336,14 +335,10 @@ def in_threads(threads: int) -> Run:
 
 def on_spark(spark: SparkSession) -> Run:
     """Runs tasks on Spark, a partition each."""
-    from binlogkit.spark.landing.format import FORMAT, results_of, source_of
+    from binlogkit.spark.task_source import run_tasks
 
     def run(job: Job, tasks: Sequence[Sequence[Split]]) -> Iterator[Done]:
-        if not tasks:
-            return
-        with own_interpreter(spark):
-            spark.dataSource.register(source_of(job, tasks))
-            done = spark.read.format(FORMAT).load().collect()
-        yield from results_of(text for (text,) in done)
+        for one in run_tasks(spark, partial(written, job), tasks):
+            yield done_of(one)
 
     return run

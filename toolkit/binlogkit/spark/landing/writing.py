@@ -6,7 +6,7 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -88,6 +88,18 @@ class Job:
     file_bytes: int = FILE_BYTES
     held: tuple[Waiting, ...] = ()
     again: tuple[Waiting, ...] | None = None
+
+
+def written(job: Job, splits: Iterable[Split]) -> dict[str, Any]:
+    """What :func:`write` returns, as :func:`done_of` takes it. A task that is retried writes other
+    files, and only those of its result count."""
+    return asdict(write(job, splits))
+
+
+def done_of(result: Mapping[str, Any]) -> Done:
+    """A task's result."""
+    files, waiting = result["files"], result["waiting"]
+    return Done([WrittenFile(**one) for one in files], [Waiting(**one) for one in waiting])
 
 
 def write(job: Job, splits: Iterable[Split]) -> Done:
