@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.cli.options import apply
-from binlogkit.cli.startup import spark_without_pandas
+from binlogkit.cli.startup import is_ours, spark_of_a_driver
 from binlogkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def spark_of(
         if carrier.size is None:
             with carrier.content():
                 pass
-    spark_without_pandas(master)
-    return started(master)
+    return started(master, pandas=False)
 
 
 def master_of(arguments: dict[str, Any], landing: Landing | None) -> str | None:
@@ -90,15 +89,19 @@ def by_engine(landing: Landing, master: str | None) -> Landing:
     return SharedLanding(started(master), landing)
 
 
-def started(master: str) -> SparkSession:
-    """Spark's session. UsageError: no PySpark, no Java.
+def started(master: str, *, pandas: bool = True) -> SparkSession:
+    """Spark's session; ``pandas``: whether it needs pandas. UsageError: no PySpark, no Java.
 
     Its JVM compiles little: it starts sooner, and even a state of millions of rows takes no more
     CPU time, since Python's workers do the work.
     """
     from binlogkit.spark import session
 
-    return session(master=master, brief=True)
+    spark_of_a_driver(master, pandas=pandas)
+    spark = session(master=master, brief=True)
+    if is_ours():  # a JVM that loses its driver's process may complain of it
+        click.get_current_context().call_on_close(spark.stop)
+    return spark
 
 
 def _master_of(arguments: dict[str, Any], fresh: Callable[[], Sequence[Carrier]]) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 _POOL = "ARROW_DEFAULT_MEMORY_POOL"
 
@@ -16,11 +18,30 @@ def process_is_ours() -> None:
     _alone = True
 
 
-class _NoPandas:
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        if name == "pandas":
+def is_ours() -> bool:
+    """Whether that was said."""
+    return _alone
+
+
+class _Without:
+    """Of ``sys.meta_path``: these packages are not there."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name in self._names:
             raise ImportError(name)
+
+
+@contextmanager
+def _without(*names: str) -> Iterator[None]:
+    hidden = _Without(*names)
+    sys.meta_path.insert(0, hidden)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(hidden)
 
 
 def arrow_without_pandas() -> None:
@@ -33,21 +54,25 @@ def arrow_without_pandas() -> None:
     """
     if not _alone or "pandas" in sys.modules:
         return
-    sys.meta_path.insert(0, _NoPandas)
-    try:
+    with _without("pandas"):
         import pyarrow as pa
 
         pa.array([0])
-    finally:
-        sys.meta_path.remove(_NoPandas)
 
 
-def spark_without_pandas(master: str) -> None:
-    """Let PySpark (4.1) find no pandas either: it loads it wherever a list may be one of pandas'
-    frames. Its functions over Arrow and its Connect client need pandas, tasks of a data source do
-    not, and workers are processes of their own."""
-    if _alone and "pandas" not in sys.modules and not master.startswith("sc:"):
-        sys.meta_path.insert(0, _NoPandas)
+def spark_of_a_driver(master: str, *, pandas: bool) -> None:
+    """Load of PySpark (4.1) what it loads itself when it first gives Java a list, its tools for
+    tests, without what these load only to see whether it is there.
+
+    ``pandas``: whether the session needs it later, as for functions over Arrow; tasks of a data
+    source do not. A Connect client needs all of it, and workers are processes of their own.
+    """
+    if not _alone or master.startswith("sc:"):
+        return
+    with _without("pandas", "grpc", "google.rpc"), suppress(ImportError):  # reported by its user
+        import pyspark.testing.utils  # noqa: F401
+    if not pandas:
+        sys.meta_path.insert(0, _Without("pandas"))
 
 
 def arrow_of_a_driver() -> None:

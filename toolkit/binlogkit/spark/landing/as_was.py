@@ -8,7 +8,7 @@ change (DDL, a statement that wrote rows, a gap); an earlier point is an error t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from textwrap import shorten
@@ -28,6 +28,7 @@ from binlogkit.spark.landing.current_tables import HARMLESS, LandingMoved, Now
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.merging import quoted
+from binlogkit.spark.landing.order import NUMBER_BYTES, Run, runs
 from binlogkit.spark.landing.reading import folders, schema_of
 from binlogkit.spark.landing.shape import current_folder, own_fields, types_of
 from binlogkit.spark.landing.spans import Span
@@ -45,13 +46,15 @@ class AsWas:
     """How far back a table's rows follow from its current ones.
 
     ``since``: microseconds since 1970 UTC, ``sequence``: the first ``_sequence`` that counts, both
-    None if they do not; ``reason``: why not further; ``key``: the columns of its key.
+    None if they do not; ``reason``: why not further; ``key``: the columns of its key; ``order``:
+    what orders its changes if ``_sequence`` alone does not, which ``sequence`` then is a place in.
     """
 
     since: int | None
     sequence: bytes
     reason: str
     key: tuple[str, ...] = ()
+    order: tuple[Run, ...] = ()
 
 
 def all_as_was(
@@ -101,11 +104,14 @@ def _as_was(now: Now, name: TableId, known: Mapping[str, Any]) -> AsWas:
             and (last is None or gap.seq >= last.seq)
         ):
             return AsWas(None, b"", str(gap))
+    found = _since(now, name, key, last)
     own_logs = [(span.begun, file_number(span.file)) for span in _spans_of(now, name)]
     if own_logs != sorted(own_logs) or not ledger.in_sequence:
-        reason = "several servers' logs have what landed: _sequence does not order them"
-        return AsWas(None, b"", reason)
-    found = _since(now, name, key, last)
+        ordered = runs(ledger, now.done, None if last is None else (last.file, last.pos))
+        if ordered is None or ledger.expired:
+            reason = "several servers' logs have what landed, and it is not plain how they order it"
+            return AsWas(None, b"", reason)
+        found = replace(found, order=tuple(ordered[0]), sequence=ordered[1])
     gone = expired.since(ledger.expired, names)
     if gone is None or found.since is None:
         return found
@@ -187,17 +193,22 @@ def macro(name: TableId, shown: TableId, now: pa.Schema, then: pa.Schema, was: A
     early = text(f"{name[1]} as of before {since}: {was.reason}; {state}")
     partial = text(f"{name[1]}: a before image is not whole (binlog_row_image); {state}")
     first = "min(c._sequence) FILTER (c._commit_timestamp > a.moment)"
+    in_order, place = "", "cut"
+    if was.order:
+        in_order, place = _in_order(name[1], changes, was.order), "found"
+        changes = "ordered"
     keys = ", ".join(f"c.{quoted(one)}" for one in was.key)
     kept = ", ".join(f"n.{quoted(one)}" for one in columns)
     # A column that no change has was added after all of them.
     back = ", ".join(f"l.{quoted(one)}" if one.lower() in landed else "NULL" for one in columns)
     unknown = " OR ".join(f"l.{quoted(one)} IS NULL" for one in was.key)
     return (
-        f"{head}WITH asked AS (SELECT CAST(point AS TIMESTAMPTZ) AS moment),\n"
-        f"cut AS (SELECT CASE WHEN any_value(a.moment) < TIMESTAMPTZ '{since}'"
+        f"{head}WITH asked AS (SELECT CAST(point AS TIMESTAMPTZ) AS moment),\n{in_order}"
+        f"{place} AS (SELECT CASE WHEN any_value(a.moment) < TIMESTAMPTZ '{since}'"
         f" OR {first} < unhex('{was.sequence.hex()}')\n"
         f"  THEN error({early}) ELSE {first} END AS place\n"
         f"  FROM asked AS a LEFT JOIN {changes} AS c ON true),\n"
+        f"{_checked(name[1], state) if was.order else ''}"
         # Not by a window: DuckDB's (2.0.1) makes -0.0 in its rows 0.0.
         f"later AS (SELECT c.* FROM {changes} AS c WHERE c._sequence IN (\n"
         f"  SELECT min(c._sequence) FROM {changes} AS c, cut WHERE c._sequence >= cut.place\n"
@@ -210,6 +221,35 @@ def macro(name: TableId, shown: TableId, now: pa.Schema, then: pa.Schema, was: A
         f"  WHEN {unknown} OR l._change_type = 'update_postimage'\n"
         "  OR len([x FOR x IN l._cells IF x.state = 'not_in_image']) > 0\n"
         f"  THEN error({partial}) ELSE l._change_type <> 'insert' END;\n"
+    )
+
+
+def _in_order(table: str, changes: str, order: Iterable[Run]) -> str:
+    """The changes with a ``_sequence`` that orders them all."""
+    listed = ",\n  ".join(
+        f"(unhex('{run.low.hex()}'), unhex('{run.high.hex()}'), unhex('{run.place.hex()}'))"
+        for run in order
+    )
+    strange = text(f"{table}: a change is of no log in the ledger")
+    return (
+        f"runs(low, high, place) AS (VALUES\n  {listed}),\n"
+        "ordered AS (SELECT c.* REPLACE (\n"
+        f"  CASE WHEN r.place IS NULL THEN error({strange}) ELSE r.place || c._sequence END\n"
+        f"  AS _sequence) FROM {changes} AS c\n"
+        "  LEFT JOIN runs AS r ON c._sequence >= r.low AND c._sequence < r.high),\n"
+    )
+
+
+def _checked(table: str, state: str) -> str:
+    """The cut, if the clocks of several servers have the order that their changes have."""
+    clocks = text(f"{table}: by their clocks, servers committed in another order then; {state}")
+    number = f"left(hex({{}}._sequence), {2 * NUMBER_BYTES})"
+    return (
+        f"cut AS (SELECT CASE WHEN count(c._sequence) > 0 THEN error({clocks})\n"
+        "  ELSE any_value(f._sequence) END AS place\n"
+        "  FROM (SELECT place AS _sequence FROM found) AS f LEFT JOIN ordered AS c\n"
+        "  ON c._sequence > f._sequence AND c._commit_timestamp <= (SELECT moment FROM asked)\n"
+        f"  AND {number.format('c')} <> {number.format('f')}),\n"
     )
 
 

@@ -503,6 +503,12 @@ class Ledger(Source):
         again = ((self.parts[one.part], gtids) for one, gtids in self._seen_again)
         return not any(gtids and gtids.subtract(_xa_in(part)) for part, gtids in again)
 
+    @property
+    def xa_copied(self) -> bool:
+        """Whether logs have XA transactions that logs before them have, too."""
+        seen = ((one.seen, self.parts[one.part]) for one in self.joined.positions)
+        return any(gtids is not None and _xa_in(part).intersect(gtids) for gtids, part in seen)
+
     def copied(self, file: str) -> pa.Table | None:
         """See :class:`Logs`."""
         for position in self.joined.positions:
