@@ -60,6 +60,18 @@ def test_commands_that_make_no_frame_load_no_pandas(
     assert b"binlogkit.cli" in done.stderr and b"pandas.core" not in done.stderr
 
 
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["land", "index"])
+def test_spark_loads_no_pandas_for_tasks_that_make_no_frame(
+    command: str, small: Path, tmp_path: Path
+) -> None:
+    given = (command, small, "--out", tmp_path / "out", "--engine", "spark")
+    done = execute(sys.executable, "-X", "importtime", "-m", "binlogkit", *given)
+    assert done.returncode == 0, done.stderr
+    assert b"pyspark.testing" in done.stderr and b"pandas.core" not in done.stderr
+
+
 @pytest.mark.slow
 def test_standard_input(program: str, small: Path) -> None:
     expected = execute(program, "events", small, "--format", "csv", "--columns", "pos,type")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -99,9 +101,16 @@ def started(master: str, *, pandas: bool = True) -> SparkSession:
 
     spark_of_a_driver(master, pandas=pandas)
     spark = session(master=master, brief=True)
-    if is_ours():  # a JVM that loses its driver's process may complain of it
-        click.get_current_context().call_on_close(spark.stop)
+    if is_ours():
+        click.get_current_context().call_on_close(partial(_end, spark))
     return spark
+
+
+def _end(spark: SparkSession) -> None:
+    """End a session whose work is done: a JVM that loses its driver's process may complain of it,
+    as it would of tasks that it loses."""
+    if sys.exc_info()[0] is None:
+        spark.stop()
 
 
 def _master_of(arguments: dict[str, Any], fresh: Callable[[], Sequence[Carrier]]) -> str | None:

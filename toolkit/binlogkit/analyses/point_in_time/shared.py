@@ -34,8 +34,8 @@ from binlogkit.constants import TableId
 from binlogkit.errors import UsageError
 from binlogkit.frames.arrow_types import carried_schema
 
-#: What tasks hand on: parcels, their places, their columns, keys that updates connect; then rows of
-#: a state, and a share's other results.
+#: What tasks hand on: parcels, the places of a table's in one layout, their columns, keys that
+#: updates connect; then rows of a state, and a share's other results.
 PARCEL, PLACE, LAYOUT, EDGES = "parcel", "place", "layout", "edges"
 ROWS, RESULT = "rows", "result"
 _PARCELS = pa.schema(
@@ -192,17 +192,20 @@ def _parcelling(
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         layouts: dict[str, bytes] = {}
+        places: dict[tuple[str, str, str], tuple[int, int, int]] = {}
         edges: list[Any] = []
         for batch in inputs.counted(canonical(batches)):
             for parcel in parcels(batch, inputs.followed):
-                data = parcel.data
-                place = parcel.at, parcel.last, *parcel.name, parcel.layout, len(data)
-                yield row(_PARCELS, PARCEL, *place, data)
+                data, of = parcel.data, (*parcel.name, parcel.layout)
+                yield row(_PARCELS, PARCEL, parcel.at, parcel.last, *of, len(data), data)
                 if apart:
                     changes = parcel.batch()
-                    layouts.setdefault(parcel.layout, packed(changes.slice(0, 0)))
+                    layouts.setdefault(parcel.layout, packed(_empty(changes.schema)))
                     edges.append(touched(changes, inputs.key)[1:])
-                    yield row(_PARCELS, PLACE, *place, None)
+                    at, last, size = places.get(of, (parcel.at, parcel.last, 0))
+                    places[of] = min(at, parcel.at), max(last, parcel.last), size + len(data)
+        for of, (at, last, size) in places.items():
+            yield row(_PARCELS, PLACE, at, last, *of, size, None)
         for name, empty in layouts.items():
             yield row(_PARCELS, LAYOUT, None, None, None, None, name, None, empty)
         one, other = (np.concatenate([pair[i] for pair in edges] or [[]]) for i in range(2))
@@ -213,6 +216,11 @@ def _parcelling(
             yield row(_PARCELS, EDGES, None, None, None, None, None, None, packed_pairs)
 
     return run
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    """A batch without rows, and without the dictionaries of a slice's columns."""
+    return pa.RecordBatch.from_pylist([], schema=schema)
 
 
 def _planned(records: Sequence[Mapping[str, Any]], inputs: ReplayInputs, count: int) -> _Plan:

@@ -227,16 +227,19 @@ def macro(name: TableId, shown: TableId, now: pa.Schema, then: pa.Schema, was: A
 def _in_order(table: str, changes: str, order: Iterable[Run]) -> str:
     """The changes with a ``_sequence`` that orders them all."""
     listed = ",\n  ".join(
-        f"(unhex('{run.low.hex()}'), unhex('{run.high.hex()}'), unhex('{run.place.hex()}'))"
+        f"({text(run.source)}, "
+        + ", ".join(f"unhex('{one.hex()}')" for one in (run.low, run.high, run.place))
+        + ")"
         for run in order
     )
     strange = text(f"{table}: a change is of no log in the ledger")
     return (
-        f"runs(low, high, place) AS (VALUES\n  {listed}),\n"
+        f"runs(source, low, high, place) AS (VALUES\n  {listed}),\n"
         "ordered AS (SELECT c.* REPLACE (\n"
         f"  CASE WHEN r.place IS NULL THEN error({strange}) ELSE r.place || c._sequence END\n"
         f"  AS _sequence) FROM {changes} AS c\n"
-        "  LEFT JOIN runs AS r ON c._sequence >= r.low AND c._sequence < r.high),\n"
+        "  LEFT JOIN runs AS r ON c._source = r.source AND c._sequence >= r.low\n"
+        "  AND c._sequence < r.high),\n"
     )
 
 

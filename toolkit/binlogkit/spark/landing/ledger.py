@@ -504,9 +504,15 @@ class Ledger(Source):
         return not any(gtids and gtids.subtract(_xa_in(part)) for part, gtids in again)
 
     @property
-    def xa_copied(self) -> bool:
-        """Whether logs have XA transactions that logs before them have, too."""
-        seen = ((one.seen, self.parts[one.part]) for one in self.joined.positions)
+    def xa_shared(self) -> bool:
+        """Whether an XA transaction is in the logs of several servers: its copies, or its end."""
+        places = self.joined.positions
+        sources = {name: one.source for one in places for name in self.parts[one.part].names}
+        bases = [one.base for one in places]
+        for number, (_, file, _) in self.joined.decisions.items():
+            if sources.get(file) != places[bisect(bases, number) - 1].source:
+                return True
+        seen = ((one.seen, self.parts[one.part]) for one in places)
         return any(gtids is not None and _xa_in(part).intersect(gtids) for gtids, part in seen)
 
     def copied(self, file: str) -> pa.Table | None:

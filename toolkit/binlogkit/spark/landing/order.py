@@ -27,9 +27,10 @@ NUMBER_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The changes from ``low`` to before ``high`` in ``_sequence``; ``place``: what stands before
-    their ``_sequence`` to order them all."""
+    """The changes of a ``source`` from ``low`` to before ``high`` in ``_sequence``; ``place``: what
+    stands before their ``_sequence`` to order them all."""
 
+    source: str
     low: bytes
     high: bytes
     place: bytes
@@ -43,6 +44,7 @@ class _Piece:
     file: int
     pos: int
     own: int
+    source: str = field(compare=False)
     low: bytes = field(compare=False)
     high: bytes = field(compare=False)
 
@@ -52,14 +54,16 @@ def runs(
 ) -> tuple[list[Run], bytes] | None:
     """All runs in order, and the place of the first thing ``at`` a position or after it; None if
     these do not order what landed."""
-    if ledger.xa_copied or any(len(part.names) > 1 for part in ledger.parts):
+    if ledger.xa_shared or any(len(part.names) > 1 for part in ledger.parts):
         return None
     since = None if at is None else (ledger.numbers[at[0]], at[1])
     pieces = sorted(_pieces(ledger, done, since))
-    in_sequence = sorted(pieces, key=attrgetter("low"))
-    if any(one.high > following.low for one, following in pairwise(in_sequence)):
-        return None
-    after = {id(one): following for one, following in pairwise(in_sequence)}
+    after = dict[int, _Piece]()
+    for one, following in pairwise(sorted(pieces, key=attrgetter("source", "low"))):
+        if one.source == following.source:
+            if one.high > following.low:  # logs with one number, begun in one second
+                return None
+            after[id(one)] = following
     groups, first = list[list[_Piece]](), 0
     for piece in pieces:
         begins = since is not None and (piece.file, piece.pos) >= since
@@ -70,7 +74,9 @@ def runs(
         groups[-1].append(piece)
     if len(groups) > _MOST:
         return None
-    found = [Run(own[0].low, own[-1].high, _place(i)) for i, own in enumerate(groups, 1)]
+    found = [
+        Run(own[0].source, own[0].low, own[-1].high, _place(i)) for i, own in enumerate(groups, 1)
+    ]
     return found, _place(0 if since is None else first or len(groups) + 1)
 
 
@@ -114,4 +120,5 @@ def _cut(
         files, places = ledger.numbering.first_places(np.array([number]), np.array([pos]))
         file, place = int(files[0]), int(places[0])
         low, high = sequence_from(begun, log, pos), sequence_from(begun, log, end)
-        yield _Piece(file, place, int((file, place) == (number, pos)), low, high)
+        own = int((file, place) == (number, pos))
+        yield _Piece(file, place, own, span.source or "", low, high)
