@@ -16,6 +16,7 @@ from binlogkit.spark.landing.store import place_of
 from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import Terms
 from binlogkit_fixtures import golden
+from tests.analyses.verify.conftest import joined, of_server, pieces_of
 
 run_here = in_threads(2)
 
@@ -48,6 +49,27 @@ def land_in_parts(
         path.write_bytes(log.read_bytes())
     land(logs, out, terms)
     return logs
+
+
+def failed_over(log: Path, folder: Path, *, before: int = 60, number: int = 2) -> tuple[Path, Path]:
+    """Two logs: a source's, which ends after two thirds of a log's transactions, and its replica's,
+    of the ``number``, which has all of them and was begun so many seconds ``before``."""
+    pieces = pieces_of(log.read_bytes())
+    starts = [i for i, piece in enumerate(pieces) if piece.type == "GTID_LOG_EVENT"]
+    source, replica = folder / "source.000007", folder / f"replica.{number:06}"
+    source.write_bytes(joined(pieces[: starts[2 * len(starts) // 3]]))
+    copied = pieces_of(of_server(log.read_bytes(), 99))
+    for piece in copied[:2]:  # before its transactions
+        piece.data[:4] = (int.from_bytes(piece.data[:4], "little") - before).to_bytes(4, "little")
+    replica.write_bytes(joined(copied))
+    return source, replica
+
+
+def third_of(log: Path) -> bytes:
+    """The first third of a log's transactions."""
+    pieces = pieces_of(log.read_bytes())
+    starts = [i for i, piece in enumerate(pieces) if piece.type == "GTID_LOG_EVENT"]
+    return joined(pieces[: starts[len(starts) // 3]])
 
 
 def landed(out: Path | LandingPath, table: str = "*/*") -> dict[str, list[dict[str, Any]]]:

@@ -20,16 +20,9 @@ from binlogkit.spark.landing.shape import landed_name, own_fields
 from binlogkit.spark.landing.views import VIEWS, _shown_names
 from binlogkit_fixtures import golden
 from binlogkit_fixtures.servers import ServerSpec
-from tests.analyses.verify.conftest import (
-    Piece,
-    joined,
-    keys_log,
-    log_of,
-    of_server,
-    pieces_of,
-    said,
-)
+from tests.analyses.verify.conftest import keys_log, log_of, said
 from tests.servers import shared_server
+from tests.spark.landing.landings import failed_over, third_of
 
 
 def lands(logs: list[Path], lake: Path, *more: str) -> None:
@@ -146,19 +139,12 @@ def test_rows_as_they_were_over_a_failover(first: str, tmp_path: Path) -> None:
     it stands among the source's transactions."""
     case = golden.case("8.0-row-full", "incident")
     [log] = case.binlogs
-    pieces = pieces_of(log.read_bytes())
-    starts = [i for i, piece in enumerate(pieces) if piece.type == "GTID_LOG_EVENT"]
-    third, two_thirds = starts[len(starts) // 3], starts[2 * len(starts) // 3]
-    source, replica = tmp_path / "source.000007", tmp_path / "replica.000002"
-    whole = of_server(log.read_bytes(), 99)
-    early = int.from_bytes(whole[4:8], "little") - 60
-    replica.write_bytes(joined([begun(early, one) for one in pieces_of(whole)]))
-    source.write_bytes(joined(pieces[:two_thirds]))
+    source, replica = failed_over(log, tmp_path)
     if first == "replica":
-        copy = replica.read_bytes()
-        replica.write_bytes(joined(pieces_of(copy)[:third]))
+        whole = replica.read_bytes()
+        replica.write_bytes(third_of(replica))
         lands([replica], tmp_path / "lake", "--name", "shop", "--current")
-        replica.write_bytes(copy)
+        replica.write_bytes(whole)
     lands([source, replica], tmp_path / "lake", "--name", "shop", "--current")
     lands([log], tmp_path / "one", "--current")
     both, one, same = opened(tmp_path / "lake"), opened(tmp_path / "one"), 0
@@ -173,13 +159,6 @@ def test_rows_as_they_were_over_a_failover(first: str, tmp_path: Path) -> None:
             assert at(both, table, mark.commit_clock) == rows, (table, mark.name)
             same += len(rows) > 0
     assert same >= 6
-
-
-def begun(when: int, piece: Piece) -> Piece:
-    """What a log begins with, begun then."""
-    if piece.type in ("FORMAT_DESCRIPTION_EVENT", "PREVIOUS_GTIDS_LOG_EVENT"):
-        piece.data[:4] = when.to_bytes(4, "little")
-    return piece
 
 
 def test_renamed_and_empty_tables_have_views(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def runs(
     these do not order what landed."""
     if ledger.xa_shared or any(len(part.names) > 1 for part in ledger.parts):
         return None
-    since = None if at is None else (ledger.numbers[at[0]], at[1])
+    since = None if at is None else _first(ledger, ledger.numbers[at[0]], at[1])
     pieces = sorted(_pieces(ledger, done, since))
     after = dict[int, _Piece]()
     for one, following in pairwise(sorted(pieces, key=attrgetter("source", "low"))):
@@ -117,8 +117,13 @@ def _cut(
     within = cuts[bisect_right(cuts, start) : bisect_left(cuts, span.stop)]
     begun, log = span.begun, file_number(span.file)
     for pos, end in pairwise([start, *within, span.stop]):
-        files, places = ledger.numbering.first_places(np.array([number]), np.array([pos]))
-        file, place = int(files[0]), int(places[0])
+        file, place = _first(ledger, number, pos)
         low, high = sequence_from(begun, log, pos), sequence_from(begun, log, end)
         own = int((file, place) == (number, pos))
         yield _Piece(file, place, own, span.source or "", low, high)
+
+
+def _first(ledger: Ledger, file: int, pos: int) -> tuple[int, int]:
+    """Where what a log has at a position stands."""
+    files, places = ledger.numbering.first_places(np.array([file]), np.array([pos]))
+    return int(files[0]), int(places[0])
