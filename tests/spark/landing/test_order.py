@@ -9,7 +9,7 @@ import pytest
 from binlogkit.spark.landing.journal import read_journal
 from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.ledger import Ledger
-from binlogkit.spark.landing.order import runs
+from binlogkit.spark.landing.order import Order
 from binlogkit.spark.landing.spans import Landed
 from binlogkit_fixtures import golden
 from tests.analyses.verify.conftest import joined, pieces_of
@@ -20,7 +20,8 @@ def ordered(out: Path, at: tuple[str, int] | None = None) -> tuple[list[int], li
     """The numbers of all rows' transactions in order, and of those at a position or after it; None
     if nothing orders them."""
     ledger, spans = Ledger(Folder(out)), read_journal(Folder(out))[2]
-    found = runs(ledger, Landed(spans, parts=ledger.parts), at)
+    order = Order.of(ledger, Landed(spans, parts=ledger.parts))
+    found = None if order is None else order.runs(at)
     if found is None:
         return None
     rows = [row for of in landed(out).values() for row in of]

@@ -28,7 +28,7 @@ from binlogkit.spark.landing.current_tables import HARMLESS, LandingMoved, Now
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.merging import quoted
-from binlogkit.spark.landing.order import NUMBER_BYTES, Run, runs
+from binlogkit.spark.landing.order import NUMBER_BYTES, Run
 from binlogkit.spark.landing.reading import folders, schema_of
 from binlogkit.spark.landing.shape import current_folder, own_fields, types_of
 from binlogkit.spark.landing.spans import Span
@@ -107,7 +107,8 @@ def _as_was(now: Now, name: TableId, known: Mapping[str, Any]) -> AsWas:
     found = _since(now, name, key, last)
     own_logs = [(span.begun, file_number(span.file)) for span in _spans_of(now, name)]
     if own_logs != sorted(own_logs) or not ledger.in_sequence:
-        ordered = runs(ledger, now.done, None if last is None else (last.file, last.pos))
+        at = None if last is None else (last.file, last.pos)
+        ordered = None if now.order is None else now.order.runs(at)
         if ordered is None or ledger.expired:
             reason = "several servers' logs have what landed, and it is not plain how they order it"
             return AsWas(None, b"", reason)

@@ -46,6 +46,7 @@ from binlogkit.spark.landing.journal import last_begun, read_journal, read_lande
 from binlogkit.spark.landing.kept import KeptTable
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import Merge, known_of, write_anew
+from binlogkit.spark.landing.order import Order
 from binlogkit.spark.landing.own_rows import Held, OwnRows
 from binlogkit.spark.landing.passing import batches
 from binlogkit.spark.landing.reading import Within, folders, read, schema_of
@@ -123,6 +124,11 @@ class Now:
         gone = expired.last_expired(self.out) != self.ledger.last_expired
         if gone or last_begun(self.out) != self._number:
             raise LandingMoved
+
+    @cached_property
+    def order(self) -> Order | None:
+        """What landed in order, where ``_sequence`` does not order it; None if it is not known."""
+        return Order.of(self.ledger, self.done)
 
     @cached_property
     def landed(self) -> pa.Table:

@@ -7,15 +7,14 @@ runs, each a range of ``_sequence``, stand in the order that states go by.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Iterator
+from dataclasses import dataclass
 from operator import attrgetter
 
 import numpy as np
 
 from binlogkit.spark.landing.ledger import Ledger
+from binlogkit.spark.landing.numbering import Integers
 from binlogkit.spark.landing.spans import Landed, Span
 from binlogkit.spark.splits.changelog import sequence_from
 from binlogkit.spark.splits.commits import file_number
@@ -36,94 +35,125 @@ class Run:
     place: bytes
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Piece:
-    """Landed transactions of one log; ``file``, ``pos``: where they stand in the ledger, copies
-    (``own`` is 0) before what the log there has itself."""
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Pieces of what landed, in order: ``span`` of each, from ``start`` to before ``end`` in its
+    log; ``file``, ``pos``: where they stand in the ledger, ``own``: whether not as copies;
+    ``follows``: whether each is what comes after the one before it by ``_sequence``, too."""
 
-    file: int
-    pos: int
-    own: int
-    source: str = field(compare=False)
-    low: bytes = field(compare=False)
-    high: bytes = field(compare=False)
+    ledger: Ledger
+    spans: list[Span]
+    span: Integers
+    start: Integers
+    end: Integers
+    file: Integers
+    pos: Integers
+    own: Integers
+    follows: Integers
+
+    @classmethod
+    def of(cls, ledger: Ledger, done: Landed) -> Order | None:
+        """Of all that landed; None if it is not known."""
+        if ledger.xa_shared or any(len(part.names) > 1 for part in ledger.parts):
+            return None
+        spans, span, number, start, end = [*_spans(ledger, done)], *_pieces(ledger, done)
+        file, pos = ledger.numbering.first_places(number, start)
+        own = (file == number) & (pos == start)
+        copies = ledger.numbering.copies
+        there = ~(own & np.isin(_joint(number, start), _joint(copies[:, 3], copies[:, 4])))
+        order = np.flatnonzero(there)[np.lexsort([own[there], pos[there], file[there]])]
+        span, start, end = span[order], start[order], end[order]
+        names = [one.source or "" for one in spans]
+        sources = np.unique(np.array(names, object).astype(str), return_inverse=True)[1]
+        logs = [(one.begun, file_number(one.file)) for one in spans]
+        begun, log = np.array(logs, np.int64).reshape(-1, 2).T
+        by = sources[span], begun[span], log[span], start
+        sequence = np.lexsort(by[::-1])
+        same = np.all([np.diff(one[sequence]) == 0 for one in by[:3]], axis=0)
+        if np.any(same & (end[sequence][:-1] > start[sequence][1:])):
+            return None  # logs with one number, begun in one second
+        rank = np.empty(len(sequence), np.int64)
+        rank[sequence] = np.arange(len(sequence))
+        follows = (np.diff(rank, prepend=-2) == 1) & (np.diff(by[0], prepend=-1) == 0)
+        return cls(ledger, spans, span, start, end, file[order], pos[order], own[order], follows)
+
+    def runs(self, at: tuple[str, int] | None) -> tuple[list[Run], bytes] | None:
+        """All runs, and the place of the first thing ``at`` a position or after it; None if they
+        are too many."""
+        since = 0
+        span, start, end, follows = self.span, self.start, self.end, self.follows
+        if at is not None:
+            file, pos = np.array([self.ledger.numbers[at[0]]]), np.array([at[1]])
+            [place] = _joint(*self.ledger.numbering.first_places(file, pos))
+            since = int(np.searchsorted(_joint(self.file, self.pos), place))
+            follows = follows.copy()
+            before = since - 1
+            own = before >= 0 and self.own[before] and self.file[before] == place >> _BITS
+            if own and start[before] < at[1] < end[before]:  # it begins before the position
+                span, start, follows = (
+                    np.insert(one, since, value)
+                    for one, value in ((span, span[before]), (start, at[1]), (follows, False))
+                )
+                end = np.insert(end, before, at[1])
+            elif since < len(follows):
+                follows[since] = False
+        first = np.flatnonzero(~follows.astype(bool))
+        if len(first) > _MOST:
+            return None
+        last = np.append(first[1:], len(span)) - 1
+        found = [
+            Run(self.spans[span[a]].source or "", self._sequence(span[a], start[a]),
+                self._sequence(span[b], end[b]), _place(i))
+            for i, (a, b) in enumerate(zip(first.tolist(), last.tolist(), strict=True), 1)
+        ]  # fmt: skip
+        return found, _place(int(np.searchsorted(first, since)) + 1)
+
+    def _sequence(self, span: int, pos: int) -> bytes:
+        of = self.spans[span]
+        return sequence_from(of.begun, file_number(of.file), int(pos))
 
 
-def runs(
-    ledger: Ledger, done: Landed, at: tuple[str, int] | None
-) -> tuple[list[Run], bytes] | None:
-    """All runs in order, and the place of the first thing ``at`` a position or after it; None if
-    these do not order what landed."""
-    if ledger.xa_shared or any(len(part.names) > 1 for part in ledger.parts):
-        return None
-    since = None if at is None else _first(ledger, ledger.numbers[at[0]], at[1])
-    pieces = sorted(_pieces(ledger, done, since))
-    after = dict[int, _Piece]()
-    for one, following in pairwise(sorted(pieces, key=attrgetter("source", "low"))):
-        if one.source == following.source:
-            if one.high > following.low:  # logs with one number, begun in one second
-                return None
-            after[id(one)] = following
-    groups, first = list[list[_Piece]](), 0
-    for piece in pieces:
-        begins = since is not None and (piece.file, piece.pos) >= since
-        if not groups or after.get(id(groups[-1][-1])) is not piece or (begins and not first):
-            groups.append([])
-        if begins and not first:
-            first = len(groups)
-        groups[-1].append(piece)
-    if len(groups) > _MOST:
-        return None
-    found = [
-        Run(own[0].source, own[0].low, own[-1].high, _place(i)) for i, own in enumerate(groups, 1)
-    ]
-    return found, _place(0 if since is None else first or len(groups) + 1)
+_BITS = 40  # of a position in a log
+
+
+def _joint(file: Integers, pos: Integers) -> Integers:
+    """Places as one number each."""
+    joint: Integers = (file.astype(np.int64) << _BITS) + pos
+    return joint
 
 
 def _place(number: int) -> bytes:
     return number.to_bytes(NUMBER_BYTES, "big")
 
 
-def _pieces(ledger: Ledger, done: Landed, since: tuple[int, int] | None) -> Iterator[_Piece]:
-    numbering, edges = ledger.numbering, dict[int, set[int]]()
-    firsts = numbering.copies[:, 3], numbering.copies[:, 4]
-    elsewhere = {*zip(*(column.tolist() for column in firsts), strict=True)}
-    ends = numbering.ends[numbering.transactions(*firsts)]
-    for (file, pos, end, first, before), after in zip(
-        numbering.copies.tolist(), ends.tolist(), strict=True
-    ):
-        edges.setdefault(file, set()).update((pos, end))
-        edges.setdefault(first, set()).update((before, after))
-    if since is not None:
-        edges.setdefault(since[0], set()).add(since[1])
-    cuts = {file: sorted(own) for file, own in edges.items()}
+def _spans(ledger: Ledger, done: Landed) -> Iterator[Span]:
+    for part in ledger.parts:
+        if part.head is not None:
+            yield from sorted(done.of(part), key=attrgetter("first"))
+
+
+def _pieces(ledger: Ledger, done: Landed) -> list[Integers]:
+    """Spans of which something landed, cut where copies begin and end, and where what they are
+    copies of does: the numbers of the span and of the log, first position and the one after the
+    last."""
+    numbering = ledger.numbering
+    file, pos, end, first, before = numbering.copies.T
+    after = numbering.ends[numbering.transactions(first, before)]
+    edges = np.unique(_joint(np.concatenate([file, file, first, first]),
+                             np.concatenate([pos, end, before, after])))  # fmt: skip
+    found, i = list[Integers](), -1
     for part in ledger.parts:
         start = 0
         if part.head is None:
             continue
         number = ledger.numbers[part.names[-1]]
         for span in sorted(done.of(part), key=attrgetter("first")):
+            i += 1
             if span.gtids or not part.gtids:  # else all of it landed from others
-                for piece in _cut(ledger, span, number, start, cuts.get(number, ())):
-                    if not piece.own or (piece.file, piece.pos) not in elsewhere:
-                        yield piece
+                low, high = (number << _BITS) + start, (number << _BITS) + span.stop
+                a, b = np.searchsorted(edges, [low + 1, high])
+                places = np.concatenate([[low], edges[a:b], [high]]) - (number << _BITS)
+                made = np.full(len(places) - 1, i), np.full(len(places) - 1, number)
+                found.append(np.stack([*made, places[:-1], places[1:]]))
             start = span.stop
-
-
-def _cut(
-    ledger: Ledger, span: Span, number: int, start: int, cuts: Sequence[int]
-) -> Iterator[_Piece]:
-    """A span, which begins at ``start``, cut at some positions."""
-    within = cuts[bisect_right(cuts, start) : bisect_left(cuts, span.stop)]
-    begun, log = span.begun, file_number(span.file)
-    for pos, end in pairwise([start, *within, span.stop]):
-        file, place = _first(ledger, number, pos)
-        low, high = sequence_from(begun, log, pos), sequence_from(begun, log, end)
-        own = int((file, place) == (number, pos))
-        yield _Piece(file, place, own, span.source or "", low, high)
-
-
-def _first(ledger: Ledger, file: int, pos: int) -> tuple[int, int]:
-    """Where what a log has at a position stands."""
-    files, places = ledger.numbering.first_places(np.array([file]), np.array([pos]))
-    return int(files[0]), int(places[0])
+    return list(np.concatenate(found, axis=1)) if found else [np.empty(0, np.int64)] * 4
