@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from binlogkit.log.states.history import History
     from binlogkit.log.states.places import Logs
+    from binlogkit.rows.soundness import FileFacts
 
 _END = (1 << 63) - 1  # after every position of a file
 _GTID = re.compile(r"\s*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\s*:", re.IGNORECASE)
@@ -62,7 +63,7 @@ class Point:
         self.gtids = GtidSet.parse(gtids) if isinstance(gtids, str) else gtids
         self.time = None if time is None else parse_time(time, given.get("timezone"))
         self.files = {name: i for i, name in enumerate(log.files)}
-        self._copied = log.copied
+        self._log = log
 
     def until(self, transactions: pa.Table) -> Any:
         """The point as the analysis takes it."""
@@ -76,19 +77,37 @@ class Point:
             return None if self.time is None else AtTime(self.time)
         ends = set(transactions.column("end_file").unique().to_pylist())
         file, pos = self.place
-        if (copied := self._copied(file)) is not None:
+        if (copied := self._log.copied(file)) is not None:
             numbers = np.asarray(copied["tx"])
             by_then = numbers[np.asarray(copied["end_pos"]) <= pos]
             last = by_then.max() if len(by_then) else numbers.min() - 1
             return AtPosition(file, pos, int(last))
         if file in ends or not ends:
             return AtPosition(file, pos) if ends else None
-        # The same point, in a file in which transactions end.
+        # The same point, where transactions end.
+        facts = [one for one in self._log.file_facts if not one.relay]
+        own = next((one for one in facts if one.name == file), None)
+        alone = own is None or all(one.server_id == own.server_id for one in facts)
+        if own is not None and own.previous is not None and not alone:
+            return self._after(own.follows, facts, min(ends, key=self.files.__getitem__))
         before = [name for name in self.files if self.files[name] < self.files[file]]
         named = [name for name in before if name in ends]
         if named:
             return AtPosition(named[-1], _END)
         return AtPosition(next(name for name in self.files if name in ends), 0)
+
+    def _after(self, follows: GtidSet, facts: Iterable[FileFacts], first: str) -> Any:
+        """The point after some GTIDs, at which a log of one of several servers begins; ``first``:
+        the first log in which transactions end."""
+        from binlogkit.analyses.point_in_time import AtPosition, UpToGtids
+
+        if not follows:
+            file = "" if self.place is None else self.place[0]
+            raise UsageError(f"{file} has no transactions, and does not say what it follows")
+        had = GtidSet()
+        for one in facts:
+            had = had.union(one.gtids.common(follows))
+        return UpToGtids(str(had)) if had else AtPosition(first, 0)
 
     def notes(self, history: History, transactions: pa.Table) -> list[str]:
         """The note for a point after the last event that was read."""
