@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from binlogkit.cli.options import apply
-from binlogkit.cli.startup import is_ours, spark_of_a_driver
+from binlogkit.cli.startup import interrupts_end, is_ours, spark_of_a_driver
 from binlogkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,16 +101,21 @@ def started(master: str, *, pandas: bool = True) -> SparkSession:
     from binlogkit.spark import session
 
     spark_of_a_driver(master, pandas=pandas)
-    spark = session(master=master, brief=True)
-    if is_ours():
-        click.get_current_context().call_on_close(partial(_end, spark))
+    if not is_ours():
+        return session(master=master, brief=True)
+    with interrupts_end():
+        spark = session(master=master, brief=True)
+    click.get_current_context().call_on_close(partial(_end, spark))
     return spark
 
 
 def _end(spark: SparkSession) -> None:
-    """End a session whose work is done: a JVM that loses its driver's process may complain of it,
-    as it would of tasks that it loses."""
-    if sys.exc_info()[0] is None:
+    """End a session: a JVM that loses its driver's process may complain of it. It says nothing of
+    tasks that do not end, if the command ends by an error."""
+    failed = sys.exc_info()[0] is not None
+    with suppress(*[Exception] * failed):
+        if failed:
+            spark.sparkContext.setLogLevel("OFF")
         spark.stop()
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import PurePath
 
 _POOL = "ARROW_DEFAULT_MEMORY_POOL"
 
@@ -73,6 +76,16 @@ def spark_of_a_driver(master: str, *, pandas: bool) -> None:
         import pyspark.testing.utils  # noqa: F401
     if not pandas:
         sys.meta_path.insert(0, _Without("pandas"))
+
+
+@contextmanager
+def interrupts_end() -> Iterator[None]:
+    """Let Ctrl-C end a command with the session that is made here as it ends others: PySpark (4.1)
+    would cancel jobs first, and py4j log each call that it interrupts."""
+    logging.getLogger().addFilter(lambda record: "py4j" not in PurePath(record.pathname).parts)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    yield
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def arrow_of_a_driver() -> None:
