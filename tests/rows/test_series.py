@@ -332,8 +332,44 @@ def test_a_log_of_another_folder_follows_only_if_the_last_one_proves_it(
     if rotated is not None:
         first.next_name, first.rotated = "x.000002", rotated
     found = series.of(head("b/x.000002", source="s", begun=9, server_id=2))
-    assert found is not first and found.source is first.source
+    assert found is not first and found.source.name == first.source.name
     assert found.broken is broken
+
+
+def test_servers_of_one_name_have_tables_of_their_own() -> None:
+    """Since a replica's log says again what its source's says: a column would be there twice."""
+    series, told = AllSeries(None), GtidSet.parse(f"{UUID.hex()}:1-2")
+    source = series.of(head("a/x.000001", source="s", previous=GtidSet()), own=told)
+    source.source.catalog.apply("CREATE TABLE t (a INT)", default_db="d")
+    source.source.catalog.apply("ALTER TABLE t ADD b INT", default_db="d")
+    source.end(told, None, 0)
+    replica = series.of(head("b/x.000001", source="s", server_id=2, previous=GtidSet()), own=told)
+    replica.source.catalog.apply("CREATE TABLE t (a INT)", default_db="d")
+    replica.source.catalog.apply("ALTER TABLE t ADD b INT", default_db="d")
+    replica.end(told, None, 0)
+    for one in (source, replica):
+        [table] = one.source.catalog.tables()
+        assert [column.name for column in table.columns] == ["a", "b"]
+
+
+@pytest.mark.parametrize("logs_it", [True, False])
+def test_what_a_server_replicated_without_logging_it(logs_it: bool) -> None:
+    """log_slave_updates=OFF: DDL of the server that had taken over holds in its logs, too."""
+    mine, other, back = (GtidSet.parse(f"{UUID.hex()[:-1]}{n}:1-2") for n in "123")
+    series = AllSeries(None)
+    first = series.of(head("a/x.000001", source="s", begun=1, previous=GtidSet()), own=mine)
+    first.source.catalog.apply("CREATE TABLE t (a INT)", default_db="d")
+    first.end(mine, None, 0)
+    after = head("b/x.000004", source="s", server_id=2, begun=2, previous=mine)
+    second = series.of(after, own=other)
+    assert second is not first and not second.broken
+    second.source.catalog.apply("ALTER TABLE t ADD b INT", default_db="d")
+    second.end(other, None, 0)
+    own = back.union(other) if logs_it else back
+    again = series.of(head("a/x.000002", source="s", begun=3, previous=mine), own=own)
+    assert again is first
+    [table] = again.source.catalog.tables()
+    assert [column.name for column in table.columns] == (["a"] if logs_it else ["a", "b"])
 
 
 def test_logs_in_another_order_do_not_follow_each_other() -> None:

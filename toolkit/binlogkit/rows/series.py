@@ -64,8 +64,10 @@ class Head:
 
 @dataclass(slots=True)
 class SourceTables:
-    """What logs of one name share: the tables as DDL left them, and the names that it touched;
-    copies of logs have their own."""
+    """What the logs of a series have: the tables as DDL left them, and the names that it touched.
+
+    Those of another server have their own, since statements come again in a replica's logs.
+    """
 
     name: str
     catalog: Catalog
@@ -82,7 +84,8 @@ class Series:
 
     ``gtids``: those in the logs and before them; ``next_name``, ``rotated``: what the last log's
     ROTATE names, and when; ``broken``: whether something is missing right before it, as far as the
-    logs show that, other than what damage took of the log before.
+    logs show that, other than what damage took of the log before; ``origins``: the servers whose
+    transactions it has.
     """
 
     source: SourceTables
@@ -93,6 +96,7 @@ class Series:
     next_name: str | None = None
     rotated: int = 0
     broken: bool = False
+    origins: set[str] = field(default_factory=set)
 
     def add(self, head: Head) -> None:
         """Take the next log."""
@@ -110,6 +114,7 @@ class Series:
     def end(self, gtids: GtidSet, next_name: str | None, rotated: int) -> None:
         """The last log was read: its GTIDs, and the rest as in the attributes."""
         self.gtids.add_set(gtids)
+        self.origins |= _origins(gtids)
         self.next_name, self.rotated = next_name, rotated
 
     def _lacks(self, head: Head) -> bool:
@@ -157,6 +162,11 @@ class Series:
         return number is None or number == split_name(self.next_name)[2]
 
 
+def _origins(gtids: GtidSet) -> set[str]:
+    """The servers' UUIDs."""
+    return {one.partition(":")[0] for one in gtids.intervals}
+
+
 def _identity(source: str, head: Head) -> object:
     """What a log and its copies have in common."""
     return source, head.server_id, head.begun, head.relay, split_name(head.name)[1:]
@@ -185,20 +195,23 @@ class AllSeries:
         self._several = {name for name, count in counted.items() if count > 1}
         self._before: dict[object, SourceTables] = {}  # a log that may have copies
 
-    def of(self, head: Head, follows: GtidSet | None = None) -> Series:
+    def of(self, head: Head, follows: GtidSet | None = None, own: GtidSet | None = None) -> Series:
         """The series of a log that begins, which it is added to; ``follows``: the GTIDs before it
-        as all of it shows them, if that is known."""
+        as all of it shows them, ``own`` those in it, if that is known."""
         if not self.began[0]:
             self.began = head.name, head.previous
         found = self._continued(head)
         if found is None:
             name = head.source or self._new_name(head.name)
             found = Series(self._tables(name, head), head)
-            own = [s for s in self._series if s.source is found.source]
+            copied = _identity(name, head) in self._before
+            others = [s for s in self._series if s.source.name == name and not copied]
             known = head if follows is None else replace(head, previous=follows)
-            found.broken = bool(own) and not any(s.leads_to(known) for s in own)
+            found.broken = bool(others) and not any(s.leads_to(known) for s in others)
             self._sources.add(name)
             self._series.append(found)
+        elif own and (ahead := self._unlogged(found, head, own)) is not None:
+            found.source = ahead.source.copy()
         found.add(head)
         if split_name(head.name)[1:] in self._several:
             source = found.source
@@ -223,21 +236,41 @@ class AllSeries:
             return copied.copy()
         last = self._last_of(name)
         if last is not None:
-            return last.source
+            return last.source.copy()
         return SourceTables(name, self._catalog.copy(), set(self._tracked))
 
     def _last_of(self, name: str) -> Series | None:
         """The series of a source that has come furthest."""
-        own = (s for s in self._series if s.source.name == name)
-        return max(own, key=lambda s: (s.head.begun, split_name(s.head.name)[2] or 0), default=None)
+        return self._furthest(s for s in self._series if s.source.name == name)
+
+    @staticmethod
+    def _furthest(series: Iterable[Series]) -> Series | None:
+        return max(
+            series, key=lambda s: (s.head.begun, split_name(s.head.name)[2] or 0), default=None
+        )
+
+    def _unlogged(self, series: Series, head: Head, own: GtidSet) -> Series | None:
+        """The series, of another server of its name, that did what a log's server may have
+        replicated without logging it (log_slave_updates=OFF): it logs nothing of those origins."""
+        others = [s for s in self._series if s.source.name == series.source.name]
+        if len(others) == 1:
+            return None
+        known, logged = series.gtids.to_set(), series.origins | _origins(own)
+        if head.previous is not None:
+            known = known.union(head.previous)
+        done = {id(s): s.gtids.to_set().subtract(known) for s in others}
+        ahead = [s for s in others if done[id(s)] and not _origins(done[id(s)]) & logged]
+        return self._furthest(ahead)
 
     def joined(self, names: Iterable[str]) -> bool:
         """Whether the logs of these sources have transactions of the same servers, one after the
         other: such servers replicate from each other."""
         wanted, met = set(names), list[set[str]]()
         for series in (s for s in self._series if s.source.name in wanted):
-            origins = {one.partition(":")[0] for one in series.gtids.to_set().intervals}
-            own = {f" {series.source.name}", *origins}  # a space is in no UUID
+            own = {
+                f" {series.source.name}",
+                *_origins(series.gtids.to_set()),
+            }  # a space is in no UUID
             own = own.union(*(one for one in met if one & own))
             met = [*(one for one in met if not one & own), own]
         return len(met) < 2

@@ -262,7 +262,7 @@ class Joined:
         head, source = part.head, self._options.source or part.head.source
         if source != head.source:
             head = replace(head, source=source)
-        series = self.series.of(head, None if head.previous is None else part.previous)
+        series = self.series.of(head, None if head.previous is None else part.previous, part.gtids)
         if series.source is not self._source:
             self._source = series.source
             self._tables.take_over(series.source)
