@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count, filterfalse
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -22,8 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-#: Its name.
-FORMAT = "binlogkit_tasks"
+_FORMAT = "binlogkit_tasks_{}"
+_taken, _taking = set[int](), Lock()
 Given = TypeVar("Given")
 #: A task's work: what it is given, to a result for JSON.
 Work = Callable[[Given], Mapping[str, Any]]
@@ -34,13 +37,27 @@ def run_tasks(spark: SparkSession, work: Work[Given], tasks: Sequence[Given]) ->
     raised here."""
     if not tasks:
         return []
-    with own_interpreter(spark):
-        spark.dataSource.register(_source_of(work, tasks))
-        done = spark.read.format(FORMAT).load().collect()
+    with _name() as name, own_interpreter(spark):
+        spark.dataSource.register(_source_of(name, work, tasks))
+        done = spark.read.format(name).load().collect()
     results = [json.loads(text) for (text,) in done]
     for one in results:
         raise_error(one)
     return results
+
+
+@contextmanager
+def _name() -> Iterator[str]:
+    """A name that no other thread uses. A session keeps what is registered until something else has
+    its name, so they are few."""
+    with _taking:
+        number = next(filterfalse(_taken.__contains__, count()))
+        _taken.add(number)
+    try:
+        yield _FORMAT.format(number)
+    finally:
+        with _taking:
+            _taken.discard(number)
 
 
 def error_record(error: BinlogKitError) -> dict[str, Any]:
@@ -92,11 +109,11 @@ class _Tasks(DataSourceReader):
         yield pa.RecordBatch.from_pydict({"result": pa.array([result], pa.string())})
 
 
-def _source_of(work: Work[Any], tasks: Sequence[Any]) -> type[DataSource]:
+def _source_of(called: str, work: Work[Any], tasks: Sequence[Any]) -> type[DataSource]:
     class Tasks(DataSource):
         @classmethod
         def name(cls) -> str:
-            return FORMAT
+            return called
 
         def schema(self) -> StructType:
             return StructType([StructField("result", StringType())])
