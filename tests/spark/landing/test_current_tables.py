@@ -20,12 +20,14 @@ from binlogkit.spark.landing.current_rows import net_rows
 from binlogkit.spark.landing.landing_path import Folder
 from binlogkit.spark.landing.merging import merge_here, write_anew
 from binlogkit.spark.landing.reading import read
+from binlogkit.spark.landing.restored import by_change
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
+from binlogkit.spark.splits.changelog import SEQUENCE_BYTES
 from binlogkit_fixtures import golden
 from tests.analyses.verify.conftest import joined, of_server, pieces_of
 from tests.spark.landing.currents import check, growing, ident, tables_at_every_mark
-from tests.spark.landing.landings import land
+from tests.spark.landing.landings import failed_over, land, third_of
 from tests.spark.landing.steps import at_step
 from tests.spark.landing.test_faults import Died, dies
 
@@ -123,6 +125,41 @@ def test_a_server_that_no_gtid_joins_is_not_mixed_with_the_first(tmp_path: Path)
     land([log, other], tmp_path / "out")
     [kept] = keep_current(tmp_path / "out", ["bank.note"])
     assert kept.how == "refused" and "several servers" in kept.reason
+
+
+def test_new_changes_of_two_servers_are_not_merged(tmp_path: Path) -> None:
+    """By ``_sequence`` the replica's come first, whose log was begun before the source's."""
+    [log] = golden.case("8.0-row-minimal", "keys").binlogs
+    source, replica = failed_over(log, tmp_path)
+    whole = source.read_bytes()
+    source.write_bytes(third_of(log))
+    land([source], tmp_path / "lake", name="s")
+    keep_current(tmp_path / "lake")
+    source.write_bytes(whole)
+    land([source, replica], tmp_path / "lake", name="s")
+    assert "merged" not in {one.how for one in keep_current(tmp_path / "lake")}
+    land([log], tmp_path / "one")
+    keep_current(tmp_path / "one")
+    for table in Landing(tmp_path / "one").tables():
+        found = [current(tmp_path / out, table) for out in ("lake", "one")]
+        own = [name for name in found[0].column_names if not name.startswith("_")]
+        mine, theirs = (sorted(map(repr, one.select(own).to_pylist())) for one in found)
+        assert mine == theirs, table
+
+
+@pytest.mark.parametrize("files", [["a", "a"], ["a", "b"], ["b", "a"]])
+def test_changes_of_one_sequence_are_told_apart_by_their_logs(files: list[str]) -> None:
+    """Two servers' logs, begun in one second, with one number; each change is an update."""
+    logs = [one for one in files for _ in range(2)] if files[0] != files[1] else files
+    ends = [n % 2 for n in range(len(logs))]
+    rows = pa.table({
+        "_file": pa.array(logs).dictionary_encode(),
+        "_sequence": [bytes(SEQUENCE_BYTES - 1) + bytes([end]) for end in ends],
+        "_change_type": ["update_postimage" if end else "update_preimage" for end in ends],
+    })  # fmt: skip
+    ordered, second = by_change(rows)
+    assert second.tolist() == [bool(end) for end in ends]
+    assert ordered["_file"].to_pylist() == sorted(logs)
 
 
 def test_keys_that_the_library_misses_are_merged(tmp_path: Path) -> None:

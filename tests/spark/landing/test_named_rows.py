@@ -32,6 +32,7 @@ def rows(first: int, ids: list[int | None], cells: Any = None, name: str = "id")
         "_sequence": pa.array([one + bytes([i % 2]) for i, one in enumerate(numbers)], pa.binary()),
         "_change_type": [_KINDS[i % 2] for i in range(len(ids))],
         "_commit_version": pa.array([first] * len(ids), pa.int64()),
+        "_file": ["binlog.000001"] * len(ids),
         "_cells": pa.array(told, CELLS_TYPE), name: pa.array(ids, pa.int64()),
     })  # fmt: skip
 

@@ -78,7 +78,7 @@ def all_as_was(
 def _as_was(now: Now, name: TableId, known: Mapping[str, Any]) -> AsWas:
     """Of one table; ``known``: the facts about its current rows."""
     key = tuple(map(flat_name, known["key"]))
-    findings = {one["finding"] for one in known["findings"]} - HARMLESS
+    findings = {one["finding"] for one in known["findings"]} - HARMLESS - {"prepared"}
     if not key or findings:
         reason = f"its rows are not determined ({', '.join(sorted(findings))})"
         return AsWas(None, b"", reason if key else "it has no key")
@@ -105,12 +105,15 @@ def _as_was(now: Now, name: TableId, known: Mapping[str, Any]) -> AsWas:
         ):
             return AsWas(None, b"", str(gap))
     found = _since(now, name, key, last)
-    own_logs = [(span.begun, file_number(span.file)) for span in _spans_of(now, name)]
-    if own_logs != sorted(own_logs) or not ledger.in_sequence:
+    if not now.in_sequence(_spans_of(now, name)):
         at = None if last is None else (last.file, last.pos)
         ordered = None if now.order is None else now.order.runs(at)
         if ordered is None or ledger.expired:
-            reason = "several servers' logs have what landed, and it is not plain how they order it"
+            reason = (
+                "several servers' logs have what landed, and do not order it: the same XA "
+                "transaction, logs under one name with the same number and beginning, or expired "
+                "changes"
+            )
             return AsWas(None, b"", reason)
         found = replace(found, order=tuple(ordered[0]), sequence=ordered[1])
     gone = expired.since(ledger.expired, names)

@@ -16,7 +16,7 @@ from binlogkit.spark.carried import fit
 from binlogkit.spark.landing.landing_path import LandingPath
 from binlogkit.spark.landing.merging import GONE
 from binlogkit.spark.landing.reading import read
-from binlogkit.spark.landing.restored import Restored, same_change
+from binlogkit.spark.landing.restored import Restored, by_change
 from binlogkit.spark.landing.shape import current_schema
 
 _INSERT = "insert"
@@ -86,7 +86,8 @@ def touched_keys(flat: pa.Table, key: Sequence[str]) -> pa.Table | None:
     """
     if not set(key) <= set(flat.column_names):
         return None
-    second = pa.array(same_change(flat["_sequence"]))
+    flat, paired = by_change(flat)
+    second = pa.array(paired)
     columns = []
     for name in key:
         own = one_array(flat[name])

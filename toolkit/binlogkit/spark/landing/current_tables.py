@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,12 @@ class Now:
         if gone or last_begun(self.out) != self._number:
             raise LandingMoved
 
+    def in_sequence(self, spans: Iterable[Span]) -> bool:
+        """Whether ``_sequence`` orders what landed with some spans, which come in order."""
+        logs = dict.fromkeys((one.begun, file_number(one.file), one.server_id) for one in spans)
+        ordered = all(one[:2] < following[:2] for one, following in pairwise(logs))
+        return ordered and self.ledger.in_sequence
+
     @cached_property
     def order(self) -> Order | None:
         """What landed in order, where ``_sequence`` does not order it; None if it is not known."""
@@ -146,12 +153,14 @@ class Now:
         """Tables that have landed, those that these became by RENAME, and those that DDL made and
         that have no rows so far."""
         ledger, found = self.ledger, dict.fromkeys(map(landed_name, self._tables))
+        waiting = {one.table for one in ledger.waiting}
         terms, there = ledger.terms[-1:], {(one.db, one.table) for one in ledger.left}
         for boundary in ledger.boundaries:
             if boundary.name in found and boundary.new_name is not None:
                 found[boundary.new_name] = None
             name = boundary.new_name or boundary.name
-            made = boundary.definition is not None and name in there and name not in ledger.met
+            made = boundary.definition is not None and name in there
+            made = made and written_table_name(*name) not in waiting
             if made and all(one.wanted.wants_table(*name) for one in terms):
                 found[name] = None
         return [*found]
@@ -402,7 +411,8 @@ class _New:
         findings = {finding["finding"] for finding in known["findings"]}
         if findings - HARMLESS or self.gaps or not self._expected:
             return False
-        ordinary = self._in_order() and not self._numbered() and not self._struck
+        ordinary = self._in_order() and self._in_sequence() and not self._numbered()
+        ordinary = ordinary and not self._struck
         return ordinary and self._of_one_history() and self._all_committed()
 
     def _in_order(self) -> bool:
@@ -411,6 +421,11 @@ class _New:
         old = [i for i, span in own if span.batch <= self._last]
         new = [i for i, span in own if span.batch > self._last]
         return not old or not new or min(new) >= max(old)
+
+    def _in_sequence(self) -> bool:
+        """Whether ``_sequence`` orders it."""
+        own = (s for _, spans in self.spans for s in spans if s.source in self._sources)
+        return self._now.in_sequence(span for span in own if span.batch > self._last)
 
     def _of_one_history(self) -> bool:
         """Whether its servers, if there are several, replicate from each other."""

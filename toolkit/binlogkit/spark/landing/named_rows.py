@@ -89,7 +89,12 @@ class Searched:
     @property
     def columns(self) -> list[str]:
         """What decides which rows go."""
-        return ["_sequence", "_cells", *{name for one in self.names for name in one.values}]
+        return [
+            "_file",
+            "_sequence",
+            "_cells",
+            *{name for one in self.names for name in one.values},
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +239,10 @@ def replaced(rows: pa.Table, name: str, values: pa.ChunkedArray) -> pa.Table:
 
 
 def changes_of(rows: pa.Table) -> pa.Array:
-    """The changes of images: what both images of an update share of ``_sequence``."""
-    found = pc.binary_slice(rows["_sequence"].cast(pa.binary()), 0, _CHANGE)
-    return one_array(found)
+    """The changes of images: what both images of an update share of ``_sequence``, in their log."""
+    own = pc.binary_slice(rows["_sequence"].cast(pa.binary()), 0, _CHANGE)
+    files = rows["_file"].cast(pa.string()).cast(pa.binary())
+    return one_array(pc.binary_join_element_wise(own, files, b""))
 
 
 def _marked(rows: pa.Table, column: str, which: Callable[[pa.StructArray], pa.Array]) -> Flags:

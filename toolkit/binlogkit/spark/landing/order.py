@@ -13,6 +13,7 @@ from operator import attrgetter
 
 import numpy as np
 
+from binlogkit.log.index import Part
 from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.numbering import Integers
 from binlogkit.spark.landing.spans import Landed, Span
@@ -56,7 +57,8 @@ class Order:
         """Of all that landed; None if it is not known."""
         if ledger.xa_shared or any(len(part.names) > 1 for part in ledger.parts):
             return None
-        spans, span, number, start, end = [*_spans(ledger, done)], *_pieces(ledger, done)
+        spans = [span for _, own in _of_logs(ledger, done) for span in own]
+        span, number, start, end = _pieces(ledger, done)
         file, pos = ledger.numbering.first_places(number, start)
         own = (file == number) & (pos == start)
         copies = ledger.numbering.copies
@@ -126,10 +128,12 @@ def _place(number: int) -> bytes:
     return number.to_bytes(NUMBER_BYTES, "big")
 
 
-def _spans(ledger: Ledger, done: Landed) -> Iterator[Span]:
-    for part in ledger.parts:
+def _of_logs(ledger: Ledger, done: Landed) -> Iterator[tuple[Part, list[Span]]]:
+    """Each log, but for copies of it, and its spans."""
+    logs = {ledger.numbers[part.names[-1]]: part for part in reversed(ledger.parts)}
+    for _, part in sorted(logs.items()):
         if part.head is not None:
-            yield from sorted(done.of(part), key=attrgetter("first"))
+            yield part, sorted(done.of(part), key=attrgetter("first"))
 
 
 def _pieces(ledger: Ledger, done: Landed) -> list[Integers]:
@@ -142,12 +146,9 @@ def _pieces(ledger: Ledger, done: Landed) -> list[Integers]:
     edges = np.unique(_joint(np.concatenate([file, file, first, first]),
                              np.concatenate([pos, end, before, after])))  # fmt: skip
     found, i = list[Integers](), -1
-    for part in ledger.parts:
-        start = 0
-        if part.head is None:
-            continue
-        number = ledger.numbers[part.names[-1]]
-        for span in sorted(done.of(part), key=attrgetter("first")):
+    for part, spans in _of_logs(ledger, done):
+        start, number = 0, ledger.numbers[part.names[-1]]
+        for span in spans:
             i += 1
             if span.gtids or not part.gtids:  # else all of it landed from others
                 low, high = (number << _BITS) + start, (number << _BITS) + span.stop

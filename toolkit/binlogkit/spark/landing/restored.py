@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from binlogkit.analyses.point_in_time.boundary import Boundary
 from binlogkit.analyses.point_in_time.codes import Integers
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 
 _ROWS = 1 << 16  # of a batch
+_NAMES = pa.schema([("_file", pa.string()), ("_sequence", pa.binary())])
 
 
 class Restored:
@@ -49,12 +51,9 @@ class Restored:
         masks: Masks,
     ) -> None:
         self._name, self._numbering, self._masks = name, numbering, masks
-        sequence = rows["_sequence"]
-        if not pc.all(pc.less_equal(sequence[:-1], sequence[1:])).as_py():
-            rows = rows.take(pc.sort_indices(sequence))
+        rows, second = by_change(rows)
         self._rows = rows = rows.combine_chunks()
         self._versions = versions
-        second = same_change(rows["_sequence"])
         starts = np.flatnonzero(~second)
         pairs = np.append(second[1:], False)[starts] if len(second) else second
         inserts = np.asarray(pc.equal(rows["_change_type"], "insert"))[starts]
@@ -192,9 +191,37 @@ def _taken(column: pa.ChunkedArray, places: np.ndarray[Any, Any]) -> pa.ChunkedA
     return column.take(pa.array(places, mask=gone))
 
 
-def same_change(sequence: pa.ChunkedArray) -> np.ndarray[Any, Any]:
-    """Which rows are the second image of the change before: their sequences differ from the
-    previous one's in the last byte only."""
+def by_change(rows: pa.Table) -> tuple[pa.Table, NDArray[np.bool_]]:
+    """Flat rows, those of a change one after the other, and which are the second image of the
+    change before.
+
+    Two servers whose logs were begun in one second, with one number, have the same sequences.
+    """
+    sequence = rows["_sequence"]
+    if not pc.all(pc.less_equal(sequence[:-1], sequence[1:])).as_py():
+        rows = rows.take(pc.sort_indices(sequence))
+    second = _same_but_image(rows["_sequence"])
+    if not second.any():
+        return rows, second
+    other = _of_other_logs(rows)
+    if np.any(second & other):
+        names = rows.select(["_file", "_sequence"]).cast(_NAMES)
+        rows = rows.take(pc.sort_indices(names, [(one, "ascending") for one in _NAMES.names]))
+        second, other = _same_but_image(rows["_sequence"]), _of_other_logs(rows)
+    return rows, second & ~other
+
+
+def _of_other_logs(rows: pa.Table) -> NDArray[np.bool_]:
+    """Which rows are of another log than the one before."""
+    files = one_array(rows["_file"])
+    if not pa.types.is_dictionary(files.type):
+        files = files.dictionary_encode()
+    codes = np.asarray(files.indices)
+    return np.append(False, codes[1:] != codes[:-1])
+
+
+def _same_but_image(sequence: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Which differ from the one before in the last byte only."""
     size = len(sequence)
     if not size:
         return np.zeros(0, bool)
