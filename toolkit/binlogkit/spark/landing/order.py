@@ -102,7 +102,7 @@ class Order:
         first = np.flatnonzero(~follows.astype(bool))
         if len(first) > _MOST:
             return None
-        last = np.append(first[1:], len(span)) - 1
+        last = np.append(first[1:], len(span))[: len(first)] - 1
         found = [
             Run(self.spans[span[a]].source or "", self._sequence(span[a], start[a]),
                 self._sequence(span[b], end[b]), _place(i))
