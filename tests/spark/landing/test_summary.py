@@ -19,7 +19,7 @@ from binlogkit.spark.landing.tables import opened
 from binlogkit.spark.landing.terms import Terms
 from binlogkit.spark.masks import parse_masks
 from binlogkit_fixtures import golden
-from tests.analyses.verify.conftest import keys_log, log_of, said, write_series
+from tests.analyses.verify.conftest import keys_log, log_of, of_server, said, write_series
 from tests.spark.landing.landings import land, landed
 
 LOGS, EACH = 6, 10
@@ -205,6 +205,22 @@ def test_a_landing_that_dies_where_it_is_written(
     assert counts(out, logs[:5]) == ((2, 3) if before else (4, 1))
     land(logs, out)
     assert landed(out) == whole
+
+
+def test_servers_that_share_a_name_have_none(tmp_path: Path) -> None:
+    """The tables of the one that took over are those that the other one left."""
+    _, told = keys_log()
+    paths, each = list[Path](), len(told) // 20
+    for n in range(20):
+        data = log_of(told[n * each : (n + 1) * each], n % 10, n * each)
+        folder = tmp_path / ("a" if n < 10 else "b")
+        folder.mkdir(exist_ok=True)
+        paths.append(folder / f"binlog.{n % 10 + 1:06}")
+        paths[-1].write_bytes(data if n < 10 else of_server(data, 99))
+    for count in (10, 19, 20):
+        assert not land(paths[:count], tmp_path / "out", name="s").waiting
+    land(paths, tmp_path / "whole", name="s")
+    assert landed(tmp_path / "out") == landed(tmp_path / "whole")
 
 
 def test_logs_with_open_xa_transactions_are_not_in_it(tmp_path: Path) -> None:

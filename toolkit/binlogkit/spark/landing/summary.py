@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field, replace
@@ -91,7 +92,8 @@ class Summaries:
             return None
         parts = parts_beside(self._index, self._log, rest, found.keys)
         parts = [*with_given(parts, self.given)]
-        return None if grouped([*found.parts, *parts]) is None else (found, parts)
+        every = grouped([*found.parts, *parts], self._log.options.source)
+        return None if every is None else (found, parts)
 
     def names(self, summary: Summary) -> set[str]:
         """The names of the logs that a summary stands for."""
@@ -109,19 +111,18 @@ class Summaries:
         """Write the summary of a landing that has ended; ``parts``: those besides ``before``,
         ``spans``: of the journal. WriteError."""
         every = [*before.parts, *parts]
-        groups, behind = grouped(every), {id(every[i]) for i in joined.broken | joined.damaged}
+        groups = grouped(every, self._log.options.source)
+        behind = {id(every[i]) for i in joined.broken | joined.damaged}
         if groups is None or not all(one.name == place_of(one) for one in self._log.carriers):
             return
         keys = {places[0]: key for key, places in self._places.items() if len(places) == 1}
         known = {id(part) for part in before.parts}
-        chosen, made, sources = set[str](), list[Part](), set[str | None]()
-        for (*_, source), own in groups.items():
+        chosen, made = set[str](), list[Part]()
+        for own in groups.values():
             old = [part for part in own if id(part) in known]
             new = _closed(own[len(old) :], keys, landed, behind)
             chosen |= {keys[part.names[0]] for part in new}
-            alone = source is None or source not in sources  # else others may share its tables
-            sources.add(source)
-            made += [_united([*old, *new], cut=alone)] if old or new else []
+            made += [_united([*old, *new])] if old or new else []
         if len(chosen) < _LEAST:
             return
         batch = max((span.batch for span in spans), default=0)
@@ -199,9 +200,10 @@ def _part(stored: Mapping[str, Any], said: Sequence[Record], bodies: Bodies) -> 
 # ---- what it is made of ------------------------------------------------------------------------
 
 
-def grouped(parts: Iterable[Part]) -> dict[Group, list[Part]] | None:
-    """The parts of each server, in order; None if it is not plain which server's they are, or one
-    does not follow the one before it."""
+def grouped(parts: Iterable[Part], name: str | None = None) -> dict[Group, list[Part]] | None:
+    """The parts of each server, in order; None if it is not plain which server's they are, one does
+    not follow the one before it, or servers share a name: then the tables of one may be those that
+    the logs of another left; ``name``: the one that the user gave."""
     found: dict[Group, list[Part]] = {}
     for part in parts:
         head = part.head
@@ -215,6 +217,9 @@ def grouped(parts: Iterable[Part]) -> dict[Group, list[Part]] | None:
             return None
         own.append(part)
     apart = {(folder, stem) for folder, stem, *_ in found}, {server for *_, server, _ in found}
+    names = Counter(name or source for *_, source in found if name or source)
+    if max(names.values(), default=0) > 1:
+        return None
     return found if all(len(one) == len(found) for one in apart) else None
 
 
@@ -238,15 +243,14 @@ def _closed(
     return parts[:end]
 
 
-def _united(parts: Sequence[Part], *, cut: bool) -> Part:
+def _united(parts: Sequence[Part]) -> Part:
     """Parts of one server as one, with what tables and GTIDs follow from."""
     gtids, intact = GtidLedger(), GtidLedger()
     for part in parts:
         gtids.add_set(part.gtids)
         intact.add_set(part.intact)
-    needed = _needed(parts)
-    repeated = enumerate(_without_repeats(needed) if cut else needed)
-    numbered = [replace(one, event=i, tx=None) for i, one in repeated]
+    needed = enumerate(_without_repeats(_needed(parts)))
+    numbered = [replace(one, event=i, tx=None) for i, one in needed]
     last = parts[-1]
     return Part(
         last.names, head=last.head, events=sum(part.events for part in parts),
