@@ -54,10 +54,8 @@ def land_in_parts(
 def failed_over(log: Path, folder: Path, *, before: int = 60, number: int = 2) -> tuple[Path, Path]:
     """Two logs: a source's, which ends after two thirds of a log's transactions, and its replica's,
     of the ``number``, which has all of them and was begun so many seconds ``before``."""
-    pieces = pieces_of(log.read_bytes())
-    starts = [i for i, piece in enumerate(pieces) if piece.type == "GTID_LOG_EVENT"]
     source, replica = folder / "source.000007", folder / f"replica.{number:06}"
-    source.write_bytes(joined(pieces[: starts[2 * len(starts) // 3]]))
+    source.write_bytes(third_of(log, 2))
     copied = pieces_of(of_server(log.read_bytes(), 99))
     for piece in copied[:2]:  # before its transactions
         piece.data[:4] = (int.from_bytes(piece.data[:4], "little") - before).to_bytes(4, "little")
@@ -65,11 +63,11 @@ def failed_over(log: Path, folder: Path, *, before: int = 60, number: int = 2) -
     return source, replica
 
 
-def third_of(log: Path) -> bytes:
-    """The first third of a log's transactions."""
+def third_of(log: Path, thirds: int = 1) -> bytes:
+    """The first third of a log's transactions, or two."""
     pieces = pieces_of(log.read_bytes())
     starts = [i for i, piece in enumerate(pieces) if piece.type == "GTID_LOG_EVENT"]
-    return joined(pieces[: starts[len(starts) // 3]])
+    return joined(pieces[: starts[thirds * len(starts) // 3]])
 
 
 def landed(out: Path | LandingPath, table: str = "*/*") -> dict[str, list[dict[str, Any]]]:

@@ -112,10 +112,11 @@ def started(master: str, *, pandas: bool = True) -> SparkSession:
 def _end(spark: SparkSession) -> None:
     """End a session: a JVM that loses its driver's process may complain of it. It says nothing of
     tasks that do not end, if the command ends by an error."""
-    failed = sys.exc_info()[0] is not None
-    with suppress(*[Exception] * failed):
-        if failed:
-            spark.sparkContext.setLogLevel("OFF")
+    if sys.exc_info()[0] is None:
+        spark.stop()
+        return
+    with suppress(Exception):
+        spark.sparkContext.setLogLevel("OFF")
         spark.stop()
 
 

@@ -167,6 +167,11 @@ def _origins(gtids: GtidSet) -> set[str]:
     return {one.partition(":")[0] for one in gtids.intervals}
 
 
+def _furthest(series: Iterable[Series]) -> Series | None:
+    """The one that has come furthest."""
+    return max(series, key=lambda s: (s.head.begun, split_name(s.head.name)[2] or 0), default=None)
+
+
 def _identity(source: str, head: Head) -> object:
     """What a log and its copies have in common."""
     return source, head.server_id, head.begun, head.relay, split_name(head.name)[1:]
@@ -203,9 +208,9 @@ class AllSeries:
         found = self._continued(head)
         if found is None:
             name = head.source or self._new_name(head.name)
-            found = Series(self._tables(name, head), head)
-            copied = _identity(name, head) in self._before
-            others = [s for s in self._series if s.source.name == name and not copied]
+            copied = self._before.get(_identity(name, head))
+            others = self._named(name) if copied is None else []
+            found = Series(self._tables(name, copied, others), head)
             known = head if follows is None else replace(head, previous=follows)
             found.broken = bool(others) and not any(s.leads_to(known) for s in others)
             self._sources.add(name)
@@ -228,56 +233,45 @@ class AllSeries:
                 found = found or series
         return found
 
-    def _tables(self, name: str, head: Head) -> SourceTables:
-        """The tables of a server before a log that begins a series: a copy of a log that was read
-        begins with those before that one."""
-        copied = self._before.get(_identity(name, head))
-        if copied is not None:
-            return copied.copy()
-        last = self._last_of(name)
-        if last is not None:
-            return last.source.copy()
+    def _tables(
+        self, name: str, copied: SourceTables | None, others: Iterable[Series]
+    ) -> SourceTables:
+        """The tables of a server before a log that begins a series: a log that is ``copied``, and
+        was read, begins with those before it, one beside ``others`` with those of the furthest."""
+        last = _furthest(others)
+        before = copied if last is None else last.source
+        if before is not None:
+            return before.copy()
         return SourceTables(name, self._catalog.copy(), set(self._tracked))
 
-    def _last_of(self, name: str) -> Series | None:
-        """The series of a source that has come furthest."""
-        return self._furthest(s for s in self._series if s.source.name == name)
-
-    @staticmethod
-    def _furthest(series: Iterable[Series]) -> Series | None:
-        return max(
-            series, key=lambda s: (s.head.begun, split_name(s.head.name)[2] or 0), default=None
-        )
+    def _named(self, name: str) -> list[Series]:
+        """The series of a source."""
+        return [series for series in self._series if series.source.name == name]
 
     def _unlogged(self, series: Series, head: Head, own: GtidSet) -> Series | None:
         """The series, of another server of its name, that did what a log's server may have
         replicated without logging it (log_slave_updates=OFF): it logs nothing of those origins."""
-        others = [s for s in self._series if s.source.name == series.source.name]
+        others = self._named(series.source.name)
         if len(others) == 1:
             return None
-        known, logged = series.gtids.to_set(), series.origins | _origins(own)
-        if head.previous is not None:
-            known = known.union(head.previous)
-        done = {id(s): s.gtids.to_set().subtract(known) for s in others}
-        ahead = [s for s in others if done[id(s)] and not _origins(done[id(s)]) & logged]
-        return self._furthest(ahead)
+        known = series.gtids.to_set().union(head.previous or GtidSet())
+        logged = series.origins | _origins(own)
+        done = ((one, one.gtids.to_set().subtract(known)) for one in others)
+        return _furthest(one for one, gtids in done if gtids and not _origins(gtids) & logged)
 
     def joined(self, names: Iterable[str]) -> bool:
         """Whether the logs of these sources have transactions of the same servers, one after the
         other: such servers replicate from each other."""
         wanted, met = set(names), list[set[str]]()
         for series in (s for s in self._series if s.source.name in wanted):
-            own = {
-                f" {series.source.name}",
-                *_origins(series.gtids.to_set()),
-            }  # a space is in no UUID
+            own = _origins(series.gtids.to_set()) | {f" {series.source.name}"}  # is in no UUID
             own = own.union(*(one for one in met if one & own))
             met = [*(one for one in met if not one & own), own]
         return len(met) < 2
 
     def definitions(self, names: Iterable[str]) -> list[TableDefinition]:
         """The tables of these sources as the logs that were read left them."""
-        known = filter(None, map(self._last_of, names))
+        known = filter(None, (_furthest(self._named(name)) for name in names))
         return [table for series in known for table in series.source.catalog.tables()]
 
     def _new_name(self, name: str) -> str:

@@ -42,7 +42,7 @@ def run_tasks(spark: SparkSession, work: Work[Given], tasks: Sequence[Given]) ->
         done = spark.read.format(name).load().collect()
     results = [json.loads(text) for (text,) in done]
     for one in results:
-        raise_error(one)
+        _raise_error(one)
     return results
 
 
@@ -60,7 +60,7 @@ def _name() -> Iterator[str]:
             _taken.discard(number)
 
 
-def error_record(error: BinlogKitError) -> dict[str, Any]:
+def _error_record(error: BinlogKitError) -> dict[str, Any]:
     """A task's error, for JSON."""
     parts: tuple[Any, ...] = (str(error),)
     if isinstance(error, (InputError, DamageError)):
@@ -70,7 +70,7 @@ def error_record(error: BinlogKitError) -> dict[str, Any]:
     return {"error": type(error).__name__, "parts": list(parts)}
 
 
-def raise_error(result: Mapping[str, Any]) -> None:
+def _raise_error(result: Mapping[str, Any]) -> None:
     """Raise the error that a task's result is, if it is one."""
     if "error" in result:
         raise getattr(errors, result["error"])(*result["parts"])
@@ -105,7 +105,7 @@ class _Tasks(DataSourceReader):
         try:
             result = json.dumps(self._work(partition.given))
         except BinlogKitError as error:
-            result = json.dumps(error_record(error))
+            result = json.dumps(_error_record(error))
         yield pa.RecordBatch.from_pydict({"result": pa.array([result], pa.string())})
 
 

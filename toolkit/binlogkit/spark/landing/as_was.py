@@ -140,7 +140,7 @@ def _since(now: Now, name: TableId, key: tuple[str, ...], last: Boundary | None)
 def _begun(now: Now, name: TableId, key: tuple[str, ...]) -> AsWas:
     """From the beginning of the first of the logs that have landed of its servers."""
     own = _spans_of(now, name)
-    first = min(own, key=lambda span: (span.begun, file_number(span.file)))
+    first = min(own, key=lambda span: span.log[1:])
     reason = f"the first log that landed, {first.file}, begins then"
     return AsWas(first.begun * _SECOND, b"", reason, key)
 

@@ -128,8 +128,8 @@ class Now:
 
     def in_sequence(self, spans: Iterable[Span]) -> bool:
         """Whether ``_sequence`` orders what landed with some spans, which come in order."""
-        logs = dict.fromkeys((one.begun, file_number(one.file), one.server_id) for one in spans)
-        ordered = all(one[:2] < following[:2] for one, following in pairwise(logs))
+        logs = dict.fromkeys(span.log for span in spans)
+        ordered = all(one[1:] < following[1:] for one, following in pairwise(logs))
         return ordered and self.ledger.in_sequence
 
     @cached_property
@@ -411,8 +411,8 @@ class _New:
         findings = {finding["finding"] for finding in known["findings"]}
         if findings - HARMLESS or self.gaps or not self._expected:
             return False
-        ordinary = self._in_order() and self._in_sequence() and not self._numbered()
-        ordinary = ordinary and not self._struck
+        ordinary = self._in_order() and not self._numbered() and not self._struck
+        ordinary = ordinary and self._in_sequence()
         return ordinary and self._of_one_history() and self._all_committed()
 
     def _in_order(self) -> bool:

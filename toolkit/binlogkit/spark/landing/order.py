@@ -7,7 +7,7 @@ runs, each a range of ``_sequence``, stand in the order that states go by.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -18,7 +18,7 @@ from binlogkit.spark.landing.ledger import Ledger
 from binlogkit.spark.landing.numbering import Integers
 from binlogkit.spark.landing.spans import Landed, Span
 from binlogkit.spark.splits.changelog import sequence_from
-from binlogkit.spark.splits.commits import file_number
+from binlogkit.spark.splits.commits import POSITION_BITS
 
 _MOST = 1000  # runs in a statement
 #: Of a run's number, with which its place begins.
@@ -57,8 +57,9 @@ class Order:
         """Of all that landed; None if it is not known."""
         if ledger.xa_shared or any(len(part.names) > 1 for part in ledger.parts):
             return None
-        spans = [span for _, own in _of_logs(ledger, done) for span in own]
-        span, number, start, end = _pieces(ledger, done)
+        logs = [*_of_logs(ledger, done)]
+        spans = [span for _, own in logs for span in own]
+        span, number, start, end = _pieces(ledger, logs)
         file, pos = ledger.numbering.first_places(number, start)
         own = (file == number) & (pos == start)
         copies = ledger.numbering.copies
@@ -67,8 +68,7 @@ class Order:
         span, start, end = span[order], start[order], end[order]
         names = [one.source or "" for one in spans]
         sources = np.unique(np.array(names, object).astype(str), return_inverse=True)[1]
-        logs = [(one.begun, file_number(one.file)) for one in spans]
-        begun, log = np.array(logs, np.int64).reshape(-1, 2).T
+        _, begun, log = np.array([one.log for one in spans], np.int64).reshape(-1, 3).T
         by = sources[span], begun[span], log[span], start
         sequence = np.lexsort(by[::-1])
         same = np.all([np.diff(one[sequence]) == 0 for one in by[:3]], axis=0)
@@ -90,7 +90,7 @@ class Order:
             since = int(np.searchsorted(_joint(self.file, self.pos), place))
             follows = follows.copy()
             before = since - 1
-            own = before >= 0 and self.own[before] and self.file[before] == place >> _BITS
+            own = before >= 0 and self.own[before] and self.file[before] == place >> POSITION_BITS
             if own and start[before] < at[1] < end[before]:  # it begins before the position
                 span, start, follows = (
                     np.insert(one, since, value)
@@ -111,16 +111,13 @@ class Order:
         return found, _place(int(np.searchsorted(first, since)) + 1)
 
     def _sequence(self, span: int, pos: int) -> bytes:
-        of = self.spans[span]
-        return sequence_from(of.begun, file_number(of.file), int(pos))
-
-
-_BITS = 40  # of a position in a log
+        _, begun, log = self.spans[span].log
+        return sequence_from(begun, log, int(pos))
 
 
 def _joint(file: Integers, pos: Integers) -> Integers:
     """Places as one number each."""
-    joint: Integers = (file.astype(np.int64) << _BITS) + pos
+    joint: Integers = (file.astype(np.int64) << POSITION_BITS) + pos
     return joint
 
 
@@ -136,24 +133,24 @@ def _of_logs(ledger: Ledger, done: Landed) -> Iterator[tuple[Part, list[Span]]]:
             yield part, sorted(done.of(part), key=attrgetter("first"))
 
 
-def _pieces(ledger: Ledger, done: Landed) -> list[Integers]:
-    """Spans of which something landed, cut where copies begin and end, and where what they are
-    copies of does: the numbers of the span and of the log, first position and the one after the
-    last."""
+def _pieces(ledger: Ledger, logs: Iterable[tuple[Part, list[Span]]]) -> list[Integers]:
+    """The logs' spans of which something landed, cut where copies begin and end, and where what
+    they are copies of does: the numbers of the span and of the log, first position and the one
+    after the last."""
     numbering = ledger.numbering
     file, pos, end, first, before = numbering.copies.T
     after = numbering.ends[numbering.transactions(first, before)]
     edges = np.unique(_joint(np.concatenate([file, file, first, first]),
                              np.concatenate([pos, end, before, after])))  # fmt: skip
     found, i = list[Integers](), -1
-    for part, spans in _of_logs(ledger, done):
+    for part, spans in logs:
         start, number = 0, ledger.numbers[part.names[-1]]
         for span in spans:
             i += 1
             if span.gtids or not part.gtids:  # else all of it landed from others
-                low, high = (number << _BITS) + start, (number << _BITS) + span.stop
+                low, high = (number << POSITION_BITS) + start, (number << POSITION_BITS) + span.stop
                 a, b = np.searchsorted(edges, [low + 1, high])
-                places = np.concatenate([[low], edges[a:b], [high]]) - (number << _BITS)
+                places = np.concatenate([[low], edges[a:b], [high]]) - (number << POSITION_BITS)
                 made = np.full(len(places) - 1, i), np.full(len(places) - 1, number)
                 found.append(np.stack([*made, places[:-1], places[1:]]))
             start = span.stop
